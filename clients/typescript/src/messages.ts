@@ -63,7 +63,7 @@ export type ChanceMode = 'deterministic' | 'explicit' | 'sampled';
 
 /** The outcomes of chance nodes: row r is `a[o[r]..o[r + 1]]`, with probabilities `p` at the same positions. */
 export interface ChanceRows {
-  /** Offsets into `a` and `p`, one more than rows. */
+  /** Offsets into `a` and `p`: one entry per row and one at the end. */
   o: WireColumn;
   /** Ids of the chance outcomes. */
   a: WireColumn;
@@ -74,11 +74,11 @@ export interface ChanceRows {
 /**
  * The clock of a match, the same for every seat. If all fields are absent, turns have no time limit.
  *
- * A turn may use `move_ms` freely. Additional time is taken from the seat's bank. A seat that exhausts both loses by
- * `timeout`.
+ * Each turn has `move_ms` of free time. Time beyond `move_ms` is taken from the seat's bank. A seat whose bank runs out
+ * loses by `timeout`.
  */
 export interface Clock {
-  /** Free milliseconds in each turn; 0: a chess clock. */
+  /** Free time per turn in milliseconds; 0: all time is taken from the bank, as with a chess clock. */
   move_ms?: number;
   /** Milliseconds in the bank at the start. */
   bank_ms?: number;
@@ -86,7 +86,7 @@ export interface Clock {
   inc_ms?: number;
   /** Replacement for `move_ms` in the seat's first turn. */
   first_ms?: number;
-  /** Limit on the whole episode, in milliseconds. */
+  /** Time limit of the whole episode, in milliseconds. */
   episode_ms?: number;
 }
 
@@ -141,26 +141,26 @@ export interface GameFilter {
   text?: string;
 }
 
-/** A form in which environments present the state. */
+/** Form of the views in batches and in `viewed`. */
 export type GymView = 'tensor' | 'info' | 'struct' | 'text' | 'returns' | 'picture';
 
 /** Handling of illegal moves in a match. */
 export interface IllegalMoveRules {
-  /** Consequence of the last refusal. */
+  /** Consequence of reaching the limit. */
   policy: IllegalPolicy;
-  /** Number of refusals in one turn until the policy applies. */
+  /** Number of refusals in one turn at which the policy applies. */
   tries: number;
-  /** Separate rule for texts that contain no move; absent: they count as illegal moves. */
+  /** Separate rule for texts that contain no move; absent: such texts count as illegal moves. */
   unparsed?: Refusals;
 }
 
-/** Consequence of the last allowed refusal in a turn. */
+/** Consequence of reaching the limit of refusals in a turn. */
 export type IllegalPolicy = 'forfeit' | 'random' | 'default';
 
 /** Perfect or imperfect information. */
 export type Information = 'perfect' | 'imperfect';
 
-/** A flaw at one place of a document. */
+/** An issue at one location of a document. */
 export interface Issue {
   /** Location in the document, as a JSON pointer; empty for the whole document. */
   path: string;
@@ -170,7 +170,7 @@ export interface Issue {
   allowed?: unknown;
   /** Human-readable description: one sentence. */
   message: string;
-  /** Machine-readable kind of the flaw, a word defined on the game's page. */
+  /** Machine-readable kind of the issue, defined on the game's page. */
   code?: string;
 }
 
@@ -190,14 +190,10 @@ export interface Limits {
   frame_bytes: number;
   /** Maximum size of one message in bytes; a larger message gets the error `too_large`. */
   message_bytes: number;
-  /**
-   * Maximum size in bytes of messages without an entry per environment: all except `reset`, `step`, `restore`, `clone`
-   * and `snapshot`.
-   */
+  /** Maximum size in bytes of all messages except `reset`, `step`, `restore`, `clone` and `snapshot`. */
   request_bytes: number;
   /**
-   * Maximum number of entries of one list or map in such a message. Lists with one entry per environment are limited by
-   * `batch`.
+   * Maximum number of entries of one list or map. Lists with one entry per environment are limited by `batch` instead.
    */
   list: number;
   /** Maximum nesting depth of maps and lists, including the message itself. */
@@ -206,20 +202,22 @@ export interface Limits {
   window: number;
   /** Maximum requests per second, averaged over a few seconds; 0: no limit. */
   requests_per_s: number;
+  /**
+   * Maximum HTTP requests per second of one IP address, averaged over a few seconds; 0: no limit. Some requests count
+   * as several.
+   */
+  pages_per_s: number;
   /** Maximum number of environment handles per session. */
   envs: number;
   /** Maximum number of environments per handle. */
   batch: number;
   /** Maximum size of one `batch` reply in bytes. */
   batch_bytes: number;
-  /**
-   * Maximum search steps (simulations, positions) that the server's agents spend on one request, summed over its
-   * environments.
-   */
+  /** Maximum number of plies that the server's agents search for one request, summed over its environments. */
   search: number;
   /** Maximum number of matches that a session plays or watches at the same time. */
   matches: number;
-  /** Maximum number of joins per session with matches to come. */
+  /** Maximum number of active joins per session. */
   joins: number;
   /** Maximum number of environments over all sessions of one owner. */
   owner_envs: number;
@@ -231,7 +229,7 @@ export interface Limits {
   owner_said_bytes: number;
   /** Maximum number of unfinished runs per owner. */
   owner_runs: number;
-  /** Maximum size of one text in a message in bytes: the text of a move, a proposal, a name. */
+  /** Maximum size in bytes of one text in a message, such as a name, the text of a move or a document. */
   text_bytes: number;
   /** Maximum size of the notes of one act, in bytes of JSON. */
   notes_bytes: number;
@@ -241,15 +239,23 @@ export interface Limits {
   grace_ms: number;
   /** Milliseconds within which `hello` must arrive. */
   hello_ms: number;
-  /** Maximum number of bytes before `welcome`. */
+  /**
+   * Milliseconds after which a connection is closed if its client accepts no byte of what the server writes. The client
+   * can resume. Before `welcome`, `hello_ms` applies.
+   */
+  write_stall_ms: number;
+  /** Maximum number of bytes that a client may send before `welcome`. */
   hello_bytes: number;
   /** Maximum number of connections per IP address. */
   address_connections: number;
-  /** Maximum number of connections over all addresses. */
+  /** Maximum number of connections over all addresses. A tenth is reserved for clients with a token. */
   connections: number;
   /** Maximum number of connections per IP address that have not completed `hello`. */
   address_hellos: number;
-  /** Maximum number of connections over all addresses that have not completed `hello`. */
+  /**
+   * Maximum number of connections over all addresses that have not completed `hello`; at most a quarter of
+   * `connections`.
+   */
   hellos: number;
   /** Number of replies cached for repeated requests; at least `window`. */
   replies_kept: number;
@@ -278,7 +284,7 @@ export interface MatchEntry {
 /** A numbered message of a match, stored for retransmission. */
 export type MatchFrame = MatchStart | TurnMessage | MatchEvent | MatchEnd;
 
-/** A form in which turns and events of a match present the state. */
+/** Form of the views in the turns and events of a match. */
 export type MatchView = 'struct' | 'text' | 'tensor' | 'info' | 'texts' | 'picture';
 
 /** Notes of an agent that accompany its move. Stored in the record; only `say` is disclosed before the match ends. */
@@ -308,8 +314,8 @@ export interface PictureView {
   /** SVG document. Clickable elements carry `data-cell`. */
   svg: string;
   /**
-   * For the seat to move: the cells that a person clicks, in order, to play each legal action, by action id. Absent
-   * actions have no cells.
+   * Sequence of cells that a person clicks to play each legal action of the seat to move, by action id. Actions without
+   * cells are omitted.
    */
   gestures?: Record<string, string[]>;
 }
@@ -327,11 +333,11 @@ export type Reason =
   | 'finished' | 'illegal' | 'timeout' | 'disconnect' | 'resign' | 'truncated' | 'agent_error' | 'no_show'
   | 'infra_error' | 'aborted';
 
-/** Number of refusals allowed in a turn, and the consequence of the last one. */
+/** Limit of refusals in a turn, and the consequence of reaching the limit. */
 export interface Refusals {
-  /** Consequence of the last refusal. */
+  /** Consequence of reaching the limit. */
   policy: IllegalPolicy;
-  /** Number of refusals in one turn until the policy applies. */
+  /** Number of refusals in one turn at which the policy applies. */
   tries: number;
 }
 
@@ -351,7 +357,7 @@ export interface ResumedJoin {
   join: string;
   /** Canonical game string of the join. */
   game: string;
-  /** Number of matches still to come; absent: no end. */
+  /** Number of remaining matches; absent: unlimited. */
   left?: number;
 }
 
@@ -401,11 +407,11 @@ export interface SeatView {
   picture?: PictureView;
 }
 
-/** Episodes that ended before the client could act: counted, but never reported as steps. */
+/** Episodes that ended before the client could act. Reported only here, never as rows of a batch. */
 export interface Skipped {
   /** Position of each episode's row in this reply, one entry per episode. */
   at: WireColumn;
-  /** Entries x P: returns of the skipped episodes. */
+  /** Shape entries x P: returns of the skipped episodes. */
   returns: WireColumn;
 }
 
@@ -426,8 +432,8 @@ export interface Spec {
   /** Version of the rules. */
   rules: number;
   /**
-   * Rules hash: hex digest over rules, parameters, action ids and views. Policies and records are compatible between
-   * equal hashes.
+   * Rules hash: hex digest over rules, parameters, action ids and views. Policies and records are compatible if the
+   * hashes are equal.
    */
   hash: string;
   /** Number of seats under these parameters. */
@@ -495,7 +501,7 @@ export interface SuiteEntry {
   suite: string;
   /** Version of the suite; increases with every change that affects results. */
   version: number;
-  /** Shortened SHA-256 of the suite's text. */
+  /** Truncated SHA-256 of the suite's text. */
   digest: string;
   /** Title of the suite for display. */
   title: string;
@@ -555,9 +561,9 @@ export interface Tokens {
 
 /** An entrant of a tournament. */
 export interface TournamentEntrant {
-  /** Unique name in the tournament, under which a client plays. */
+  /** Name of the entrant, unique in the tournament. A client plays under this name. */
   name: string;
-  /** Spec of a server agent. Absent: a client that connects. */
+  /** Spec of a server agent. Absent: the entrant is a client. */
   agent?: string;
   /** Owner of the client's token; absent for a guest. */
   owner?: string;
@@ -567,28 +573,28 @@ export interface TournamentEntrant {
 export interface TournamentTicket {
   /** Name of the entrant. */
   name: string;
-  /** Ticket for `join`, from a client that does not enroll. */
+  /** Value for `ticket` in a `join`, for clients that do not enroll. */
   ticket: string;
 }
 
 /** Relation between the returns of the seats. */
 export type Utility = 'zero_sum' | 'constant_sum' | 'general_sum' | 'identical';
 
-/** Final rows of the episodes that ended in environments reset by the same call. */
+/** Final rows of ended episodes whose environments were reset in the same call. */
 export interface WireFinal {
   /** Position of each entry's row in this reply. */
   at: WireColumn;
   /** The client's seat in the ended episode; present if the client plays exactly one seat. */
   seat?: WireColumn;
-  /** Final observations; as `batch.obs`. */
+  /** Final observations, in the form of `batch.obs`. */
   obs?: WireTensors;
-  /** Final information states; as `batch.info`. */
+  /** Final information states, in the form of `batch.info`. */
   info?: WireTensors;
-  /** Final structured views; as `batch.struct`. */
+  /** Final structured views, in the form of `batch.struct`. */
   struct?: unknown[];
-  /** Final text views; as `batch.text`. */
+  /** Final text views, in the form of `batch.text`. */
   text?: string[];
-  /** Entries x P: returns of the ended episodes. */
+  /** Shape entries x P: returns of the ended episodes. */
   returns: WireColumn;
   /** Number of moves of seats in the ended episodes. */
   length: WireColumn;
@@ -596,7 +602,7 @@ export interface WireFinal {
 
 /** Lists of different lengths, concatenated: row r is `a[o[r]..o[r + 1]]`. */
 export interface WireRagged {
-  /** Offsets into `a`, one more than rows. */
+  /** Offsets into `a`: one entry per row and one at the end. */
   o: WireColumn;
   /** Ids, ascending within each row. */
   a: WireColumn;
@@ -615,7 +621,7 @@ export interface Hello {
   client: string;
   /** Access token, unless sent in the `Authorization` header. */
   token?: string;
-  /** Identity of the agent; a client without it has no name for ratings. */
+  /** Identity of the agent. A client without an identity has no name for ratings. */
   agent?: AgentId;
   /** Session to resume; absent: a new session. */
   resume?: ResumeSession;
@@ -642,7 +648,7 @@ export interface ListGamesRequest {
 export interface DescribeRequest {
   /** Game id, or a complete game string. */
   game: string;
-  /** Parameters of the game; they override those of the game string. */
+  /** Parameters of the game, which override the parameters in the game string. */
   params?: Json;
   /** True to include the game's rules page. */
   rules_text?: boolean;
@@ -652,7 +658,7 @@ export interface DescribeRequest {
 export interface Open {
   /** Game id, or a complete game string. */
   game: string;
-  /** Parameters of the game; they override those of the game string. */
+  /** Parameters of the game, which override the parameters in the game string. */
   params?: Json;
   /** Number of environments to open. */
   count?: number;
@@ -666,7 +672,7 @@ export interface Open {
   autoreset?: Autoreset;
   /** Views included in batches. Absent: `tensor`, if the game has one. */
   views?: GymView[];
-  /** Layout of the tensor: `ludex`, or one that the spec lists. */
+  /** Layout of the tensor: `ludex`, or a layout that the spec lists. */
   layout?: string;
   /** Encoding of legal actions. Absent: `u1` up to 512 actions, else `ids`. */
   mask?: MaskForm;
@@ -674,7 +680,10 @@ export interface Open {
   observer?: Observer;
   /** Consequence of an illegal action. */
   on_illegal?: OnIllegal;
-  /** Limit after which episodes are truncated, in moves of seats; absent: no limit. */
+  /**
+   * Maximum number of moves in an episode, where a joint move counts as one move and chance does not count. A longer
+   * episode is truncated. Absent: no limit.
+   */
   max_steps?: number;
   /** True to store episode records on the server. */
   record?: boolean;
@@ -686,7 +695,7 @@ export interface ResetRequest {
   env: number;
   /** Indices of the environments to reset; absent: all. */
   envs?: SentColumn;
-  /** Base seed: environment i gets this value + i, modulo 2^64. */
+  /** Base seed: environment i uses the seed `seed + i`, modulo 2^64. */
   seed?: WireSeed;
   /** One seed for each listed environment, in the order of `envs`. */
   seeds?: WireSeed[];
@@ -700,7 +709,10 @@ export interface StepRequest {
   env: number;
   /** Indices of the environments to step; absent: all. */
   envs?: SentColumn;
-  /** Action ids, R or R x P entries; -1: no action. */
+  /**
+   * Action ids; -1: no action. One per environment or, in games with joint moves of which the client plays several
+   * seats, one per environment and seat.
+   */
   actions?: SentColumn;
   /** Moves as ids, texts and documents; `null`: no move. */
   moves?: (Move | null)[];
@@ -728,7 +740,7 @@ export interface CloneRequest {
   env: number;
   /** Indices of the environments to copy; absent: all. */
   envs?: SentColumn;
-  /** Seed of a new random stream for the copies; absent: the same stream. */
+  /** Seed of new random streams for the copies; absent: the copies continue the streams of the originals. */
   seed?: WireSeed;
 }
 
@@ -760,21 +772,27 @@ export interface CloseRequest {
 export interface Join {
   /** Game id, or a complete game string. Ignored with a `ticket`. */
   game?: string;
-  /** Parameters of the game; they override those of the game string. */
+  /** Parameters of the game, which override the parameters in the game string. */
   params?: Json;
-  /** Name of the queue. Only joins with equal queues are matched with each other. */
+  /** Name of the queue. Only joins in the same queue are matched with each other. */
   queue?: string;
-  /** Server agents for the other seats, in seat order, or one for all; the match then starts at once. */
+  /**
+   * Server agents for the other seats: one per seat in seat order, or one for all of them. The match then starts at
+   * once.
+   */
   against?: string[];
-  /** Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P in match j. */
+  /**
+   * Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P in match j, where P is the number of
+   * players.
+   */
   seat?: number;
   /** Maximum number of simultaneous matches. */
   slots?: number;
-  /** Total number of matches; 0: until `leave`. */
+  /** Total number of matches; 0: no limit until `leave`. */
   count?: number;
   /** Views included in turns. */
   views?: MatchView[];
-  /** Layout of the tensor: `ludex`, or one that the spec lists. */
+  /** Layout of the tensor: `ludex`, or a layout that the spec lists. */
   layout?: string;
   /** True if the matches count for ratings. */
   rated?: boolean;
@@ -796,7 +814,7 @@ export interface LeaveRequest {
 export interface ActRequest {
   /** Id of the match. */
   match: string;
-  /** The `turn` of the request that this move answers. */
+  /** Value of `turn` in the server's `turn` message. */
   turn: number;
   /** Number of earlier refusals in this turn, from 0. */
   try?: number;
@@ -820,7 +838,7 @@ export interface ResignRequest {
 export interface ListMatchesRequest {
   /** Game id to which the list is restricted; absent: all games. */
   game?: string;
-  /** True for running matches, false for finished ones. */
+  /** True for running matches, false for finished matches. */
   live?: boolean;
   /** Maximum number of matches to return. */
   limit?: number;
@@ -843,7 +861,8 @@ export interface UnspectateRequest {
 }
 
 /**
- * `ack`: acknowledges the messages of a match up to `seq`, which the server may then discard. Optional; gets no reply.
+ * `ack`: acknowledges the messages of a match up to `seq`, so that the server may discard these messages. Optional;
+ * gets no reply.
  */
 export interface Ack {
   /** Id of the match. */
@@ -856,8 +875,8 @@ export interface Ack {
 export interface SuitesRequest {}
 
 /**
- * `enrol`: enrolls the agent in a run of a suite, or in a run that already has a slot for it. Repeat the same request
- * to continue the run after an interruption.
+ * `enrol`: enrolls the agent in a run of a suite, or in an existing run that has a slot for the agent. To continue the
+ * run after an interruption, repeat the request.
  */
 export interface Enrol {
   /** Name of the suite. Absent for a run created by the server or its operator. */
@@ -872,15 +891,20 @@ export interface Enrol {
   only?: string[];
   /** Server agents for the roles of the suite, by role name. */
   roles?: Record<string, string[]>;
-  /** Number of candidates in the run, which starts when all of them have enrolled. */
+  /** Number of candidates. The run starts when all candidates have enrolled. */
   candidates?: number;
+  /**
+   * False if the matches of the run do not count for ratings. Such a run belongs to no season. The first request sets
+   * it.
+   */
+  rated?: boolean;
   /** Views included in turns. */
   views?: MatchView[];
-  /** Layout of the tensor: `ludex`, or one that the specs of all games of the run list. */
+  /** Layout of the tensor: `ludex`, or a layout that is listed in the specs of all games of the run. */
   layout?: string;
 }
 
-/** `withdraw`: permanently ends the agent's run. Its unfinished matches are lost. */
+/** `withdraw`: permanently ends the agent's run. The agent loses its unfinished matches. */
 export interface WithdrawRequest {
   /** Name of the run. */
   run: string;
@@ -894,11 +918,11 @@ export interface Organise {
   game: string;
   /** Format: `round_robin`, `double_round_robin`, `swiss` or `ladder`. */
   format: string;
-  /** Number of rounds of a Swiss tournament. Absent: the usual number for the entrants. */
+  /** Number of rounds of a Swiss tournament. Absent: the usual number of rounds for the number of entrants. */
   rounds?: number;
   /** Number of seeds for each pairing. */
   blocks?: number;
-  /** Number of matches ended by an entrant's own failures after which it is excluded; 0: never. */
+  /** An entrant is excluded after it has ended this many matches by its own failures; 0: never. */
   strikes?: number;
   /** Time per move in milliseconds. Absent: 30 seconds. */
   move_ms?: number;
@@ -958,7 +982,7 @@ export interface Welcome {
   resumed: boolean;
   /** Permissions of the client. */
   scopes: Scope[];
-  /** Name of the agent; empty for a client without one. */
+  /** Name of the agent; empty if the client has no agent name. */
   agent: string;
   /** Limits of the connection. */
   limits: Limits;
@@ -982,7 +1006,7 @@ export interface ServerPong {
 export interface ServerPing {
   type: 'ping';
   re?: number;
-  /** Value that the client's `pong` may repeat. */
+  /** Value that the client may return in its `pong`. */
   nonce: number;
 }
 
@@ -1015,8 +1039,8 @@ export interface Opened {
 }
 
 /**
- * `batch`: reply to `reset`, `step` and `restore`. One row per environment of the request, in its order (R rows, P
- * players, A actions).
+ * `batch`: reply to `reset`, `step` and `restore`. Contains one row per requested environment, in the order of the
+ * request (R rows, P players, A actions).
  */
 export interface WireBatch {
   type: 'batch';
@@ -1029,15 +1053,15 @@ export interface WireBatch {
   to_move: WireColumn;
   /** Shape R: the client's seat; present if the client plays exactly one seat. */
   seat?: WireColumn;
-  /** First axis R (R x P with `observer = all`): observation of the observing seat. */
+  /** Observation of the observing seat; first axis R (R x P with `observer = all`). */
   obs?: WireTensors;
-  /** First axis as `obs`: the perfect-recall information state. */
+  /** Perfect-recall information state; first axis as in `obs`. */
   info?: WireTensors;
-  /** Rows as `obs`: the structured view. */
+  /** Structured views; rows as in `obs`. */
   struct?: unknown[];
-  /** Rows as `obs`: the text view. */
+  /** Text views; rows as in `obs`. */
   text?: string[];
-  /** Rows as `obs`: the legal actions of the observing seat. */
+  /** Legal actions of the observing seat; rows as in `obs`. */
   mask?: Mask;
   /** Shape R: the outcomes of chance nodes; only with `chance = "client"`. */
   chance?: ChanceRows;
@@ -1055,7 +1079,7 @@ export interface WireBatch {
   episode: WireColumn;
   /** Final views of the rows that were reset in this call (`same_step` only). */
   final?: WireFinal;
-  /** Positions of rows that ended by an illegal action with `on_illegal = "lose"`. */
+  /** Positions of rows whose episode ended by an illegal action (`on_illegal = "lose"`). */
   illegal?: WireColumn;
   /** Episodes that ended before the client could act. */
   skipped?: Skipped;
@@ -1075,15 +1099,15 @@ export interface Viewed {
   info?: WireTensors;
   /** Picture of the position (SVG). */
   picture?: PictureView;
-  /** Texts of the requested ids; empty for an id that names no action. */
+  /** Texts of the ids in the request's `names`; an empty text for an id that is not an action. */
   names?: string[];
-  /** Ids of the requested texts; `null` for a text that names no action. */
+  /** Ids of the texts in the request's `parse`; `null` for a text that is not an action. */
   parsed?: (number | null)[];
-  /** Name of the phase, in games with several. */
+  /** Name of the current phase, in games with several phases. */
   phase?: string;
   /**
-   * Key of the spec's `proposals` that a document of the seat must fit; absent: the seat does not act, or no documents
-   * are accepted.
+   * Key under which the spec's `proposals` contain the schema for documents of the seat. Absent: the seat does not act,
+   * or documents are not accepted.
    */
   schema?: string;
 }
@@ -1132,7 +1156,7 @@ export interface MatchStart {
   seq: number;
   /** Id of the match. */
   match: string;
-  /** Id of the join that led to the match; absent for spectators. */
+  /** Id of the client's join for this match; absent for spectators. */
   join?: string;
   /** Id of the game. */
   game: string;
@@ -1180,9 +1204,12 @@ export interface TurnMessage {
   names?: string[];
   /** Views of the state for the seat. */
   view: SeatView;
-  /** Name of the phase, in games with several. */
+  /** Name of the current phase, in games with several phases. */
   phase?: string;
-  /** Key of the spec's `proposals` that a document must fit in this turn; absent: no documents accepted. */
+  /**
+   * Key under which the spec's `proposals` contain the schema for documents in this turn; absent: documents are not
+   * accepted.
+   */
   schema?: string;
 }
 
@@ -1216,11 +1243,11 @@ export interface Refused {
   code: ErrorCode;
   /** Reason of the refusal, for people. */
   message: string;
-  /** Number of further attempts; 0: `then` names the applied policy. */
+  /** Number of remaining attempts; at 0, the policy in `then` was applied. */
   tries_left: number;
   /** Legal actions of the turn. */
   legal?: Legal;
-  /** Flaws of a document. */
+  /** Issues found in the document. */
   issues?: Issue[];
   /** Policy that was applied after the last attempt. */
   then?: IllegalPolicy;
@@ -1247,7 +1274,7 @@ export type MatchEvent = {
     | { kind: 'say'; seat: number; text: string }
     /** A new phase of the game starts. */
     | { kind: 'phase'; phase: string }
-    /** Rewards were given to the seats. */
+    /** The seats received rewards. */
     | { kind: 'reward'; rewards: number[] }
     /** A seat's agent disconnected or reconnected. */
     | { kind: 'presence'; seat: number; online: boolean; grace_ms?: number }
@@ -1281,11 +1308,11 @@ export interface MatchEnd {
   record: string;
 }
 
-/** `resync`: replaces everything that the client knows about a match. */
+/** `resync`: the complete state of a match, which replaces the client's state. */
 export interface Resync {
   type: 'resync';
   re?: number;
-  /** Last sequence number covered; the resync itself has none. */
+  /** Sequence number of the last message that the resync covers. The resync itself is not numbered. */
   seq: number;
   /** Id of the match. */
   match: string;
@@ -1303,11 +1330,11 @@ export interface Resync {
 export interface Matches {
   type: 'matches';
   re?: number;
-  /** Matches that meet the conditions, newest first. */
+  /** Matches that meet the conditions of the request, newest first. */
   matches: MatchEntry[];
 }
 
-/** `suites` from a server: reply to the request of the same type. */
+/** `suites` from a server: reply to `suites` from a client. */
 export interface Suites {
   type: 'suites';
   re?: number;
@@ -1382,9 +1409,9 @@ export interface Draining {
 }
 
 /**
- * The reason why a request was refused. The `error` message is a refusal in the envelope of its request.
+ * The refusal of a request, sent to the client as the message `error`.
  *
- * Smaller than 128 bytes, so that it can be the error type of any `Result`.
+ * Smaller than 128 bytes, the limit of clippy's `result_large_err`.
  */
 export interface ErrorMessage {
   type: 'error';
@@ -1401,15 +1428,15 @@ export interface ErrorMessage {
   after_ms?: number;
   /** Path of the invalid field, e.g. `agent.name` or `views[1]`. */
   path?: string;
-  /** Position of the invalid entry in its list. */
+  /** Index of the invalid entry in the list at `path`. */
   at?: number;
-  /** Value that was sent, possibly truncated. */
+  /** Received value, possibly truncated. */
   got?: unknown;
   /** Allowed values: a list, or a range. */
   allowed?: unknown;
-  /** Allowed word most similar to the one that was sent. */
+  /** Allowed word that is most similar to the received word. */
   nearest?: string;
-  /** Flaws of a document. */
+  /** Issues found in the document. */
   issues?: Issue[];
 }
 

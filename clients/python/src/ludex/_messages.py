@@ -51,7 +51,7 @@ class Hello(TypedDict):
         protocol: Protocol versions that the client supports.
         client: Name of the client program, free text, e.g. `mybot-go/0.1`.
         token: Access token, unless sent in the `Authorization` header.
-        agent: Identity of the agent; a client without it has no name for ratings.
+        agent: Identity of the agent. A client without an identity has no name for ratings.
         resume: Session to resume; absent: a new session.
         reclaim: True to take over the seats still reserved for the agent's name.
     """
@@ -123,7 +123,7 @@ class Describe(TypedDict):
 
     Attributes:
         game: Game id, or a complete game string.
-        params: Parameters of the game; they override those of the game string.
+        params: Parameters of the game, which override the parameters in the game string.
         rules_text: True to include the game's rules page.
     """
 
@@ -145,7 +145,7 @@ Autoreset: TypeAlias = Literal["next_step", "same_step", "disabled"]
 
 
 GymView: TypeAlias = Literal["tensor", "info", "struct", "text", "returns", "picture"]
-"""A form in which environments present the state."""
+"""Form of the views in batches and in `viewed`."""
 
 
 MaskForm: TypeAlias = Literal["u1", "bits", "ids", "none"]
@@ -165,7 +165,7 @@ class Open(TypedDict):
 
     Attributes:
         game: Game id, or a complete game string.
-        params: Parameters of the game; they override those of the game string.
+        params: Parameters of the game, which override the parameters in the game string.
         count: Number of environments to open.
         seats: Player of each seat: `"agent"` (the client) or an agent spec. Absent: the
             client plays all seats.
@@ -173,12 +173,12 @@ class Open(TypedDict):
         chance: Source of chance outcomes.
         autoreset: Reset mode of finished environments.
         views: Views included in batches. Absent: `tensor`, if the game has one.
-        layout: Layout of the tensor: `ludex`, or one that the spec lists.
+        layout: Layout of the tensor: `ludex`, or a layout that the spec lists.
         mask: Encoding of legal actions. Absent: `u1` up to 512 actions, else `ids`.
         observer: Seats whose views batches contain.
         on_illegal: Consequence of an illegal action.
-        max_steps: Limit after which episodes are truncated, in moves of seats; absent: no
-            limit.
+        max_steps: Maximum number of moves in an episode, where a joint move counts as one
+            move and chance does not count. A longer episode is truncated. Absent: no limit.
         record: True to store episode records on the server.
     """
 
@@ -212,7 +212,7 @@ class Reset(TypedDict):
     Attributes:
         env: Handle of the environments.
         envs: Indices of the environments to reset; absent: all.
-        seed: Base seed: environment i gets this value + i, modulo 2^64.
+        seed: Base seed: environment i uses the seed `seed + i`, modulo 2^64.
         seeds: One seed for each listed environment, in the order of `envs`.
         seats: Player of each seat from now on, as in `open`; absent: unchanged.
     """
@@ -239,7 +239,8 @@ class StepEnvs(TypedDict):
     Attributes:
         env: Handle of the environments.
         envs: Indices of the environments to step; absent: all.
-        actions: Action ids, R or R x P entries; -1: no action.
+        actions: Action ids; -1: no action. One per environment or, in games with joint moves
+            of which the client plays several seats, one per environment and seat.
         moves: Moves as ids, texts and documents; `null`: no move.
     """
 
@@ -275,7 +276,8 @@ class CloneEnvs(TypedDict):
     Attributes:
         env: Handle of the environments.
         envs: Indices of the environments to copy; absent: all.
-        seed: Seed of a new random stream for the copies; absent: the same stream.
+        seed: Seed of new random streams for the copies; absent: the copies continue the
+            streams of the originals.
     """
 
     env: int
@@ -324,20 +326,21 @@ class CloseHandle(TypedDict):
 
 
 MatchView: TypeAlias = Literal["struct", "text", "tensor", "info", "texts", "picture"]
-"""A form in which turns and events of a match present the state."""
+"""Form of the views in the turns and events of a match."""
 
 
 class Clock(TypedDict):
     """The clock of a match, the same for every seat. If all fields are absent, turns have no
-    time limit. A turn may use `move_ms` freely. Additional time is taken from the seat's
-    bank. A seat that exhausts both loses by `timeout`.
+    time limit. Each turn has `move_ms` of free time. Time beyond `move_ms` is taken from the
+    seat's bank. A seat whose bank runs out loses by `timeout`.
 
     Attributes:
-        move_ms: Free milliseconds in each turn; 0: a chess clock.
+        move_ms: Free time per turn in milliseconds; 0: all time is taken from the bank, as
+            with a chess clock.
         bank_ms: Milliseconds in the bank at the start.
         inc_ms: Milliseconds added to the bank by every accepted move.
         first_ms: Replacement for `move_ms` in the seat's first turn.
-        episode_ms: Limit on the whole episode, in milliseconds.
+        episode_ms: Time limit of the whole episode, in milliseconds.
     """
 
     move_ms: NotRequired[int | None]
@@ -352,16 +355,16 @@ class Join(TypedDict):
 
     Attributes:
         game: Game id, or a complete game string. Ignored with a `ticket`.
-        params: Parameters of the game; they override those of the game string.
-        queue: Name of the queue. Only joins with equal queues are matched with each other.
-        against: Server agents for the other seats, in seat order, or one for all; the match
-            then starts at once.
+        params: Parameters of the game, which override the parameters in the game string.
+        queue: Name of the queue. Only joins in the same queue are matched with each other.
+        against: Server agents for the other seats: one per seat in seat order, or one for all
+            of them. The match then starts at once.
         seat: Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P
-            in match j.
+            in match j, where P is the number of players.
         slots: Maximum number of simultaneous matches.
-        count: Total number of matches; 0: until `leave`.
+        count: Total number of matches; 0: no limit until `leave`.
         views: Views included in turns.
-        layout: Layout of the tensor: `ludex`, or one that the spec lists.
+        layout: Layout of the tensor: `ludex`, or a layout that the spec lists.
         rated: True if the matches count for ratings.
         clock: Clock of the matches. Absent: ten seconds per move.
         pairs: True to play matches in pairs with the same seed and swapped seats. Absent: the
@@ -434,7 +437,7 @@ class Act(_Act):
 
     Attributes:
         match: Id of the match.
-        turn: The `turn` of the request that this move answers.
+        turn: Value of `turn` in the server's `turn` message.
         try: Number of earlier refusals in this turn, from 0.
         action: Move as an action id.
         text: Move as text, in the game's notation.
@@ -465,7 +468,7 @@ class ListMatches(TypedDict):
 
     Attributes:
         game: Game id to which the list is restricted; absent: all games.
-        live: True for running matches, false for finished ones.
+        live: True for running matches, false for finished matches.
         limit: Maximum number of matches to return.
     """
 
@@ -503,8 +506,8 @@ class Unspectate(TypedDict):
 
 
 class Ack(TypedDict):
-    """`ack`: acknowledges the messages of a match up to `seq`, which the server may then
-    discard. Optional; gets no reply.
+    """`ack`: acknowledges the messages of a match up to `seq`, so that the server may discard
+    these messages. Optional; gets no reply.
 
     Attributes:
         match: Id of the match.
@@ -520,8 +523,8 @@ class ListSuites(TypedDict):
 
 
 class Enrol(TypedDict):
-    """`enrol`: enrolls the agent in a run of a suite, or in a run that already has a slot for
-    it. Repeat the same request to continue the run after an interruption.
+    """`enrol`: enrolls the agent in a run of a suite, or in an existing run that has a slot for
+    the agent. To continue the run after an interruption, repeat the request.
 
     Attributes:
         suite: Name of the suite. Absent for a run created by the server or its operator.
@@ -530,11 +533,12 @@ class Enrol(TypedDict):
         slots: Maximum number of simultaneous matches.
         only: Ids of the suite's parts to play; empty: all parts.
         roles: Server agents for the roles of the suite, by role name.
-        candidates: Number of candidates in the run, which starts when all of them have
-            enrolled.
+        candidates: Number of candidates. The run starts when all candidates have enrolled.
+        rated: False if the matches of the run do not count for ratings. Such a run belongs to
+            no season. The first request sets it.
         views: Views included in turns.
-        layout: Layout of the tensor: `ludex`, or one that the specs of all games of the run
-            list.
+        layout: Layout of the tensor: `ludex`, or a layout that is listed in the specs of all
+            games of the run.
     """
 
     suite: NotRequired[str]
@@ -544,12 +548,13 @@ class Enrol(TypedDict):
     only: NotRequired[list[str]]
     roles: NotRequired[dict[str, list[str]]]
     candidates: NotRequired[int]
+    rated: NotRequired[bool]
     views: NotRequired[list[MatchView]]
     layout: NotRequired[str | None]
 
 
 class Withdraw(TypedDict):
-    """`withdraw`: permanently ends the agent's run. Its unfinished matches are lost.
+    """`withdraw`: permanently ends the agent's run. The agent loses its unfinished matches.
 
     Attributes:
         run: Name of the run.
@@ -562,8 +567,8 @@ class TournamentEntrant(TypedDict):
     """An entrant of a tournament.
 
     Attributes:
-        name: Unique name in the tournament, under which a client plays.
-        agent: Spec of a server agent. Absent: a client that connects.
+        name: Name of the entrant, unique in the tournament. A client plays under this name.
+        agent: Spec of a server agent. Absent: the entrant is a client.
         owner: Owner of the client's token; absent for a guest.
     """
 
@@ -579,11 +584,11 @@ class Organise(TypedDict):
         run: Name of the tournament's run.
         game: Game string, with parameters if needed.
         format: Format: `round_robin`, `double_round_robin`, `swiss` or `ladder`.
-        rounds: Number of rounds of a Swiss tournament. Absent: the usual number for the
-            entrants.
+        rounds: Number of rounds of a Swiss tournament. Absent: the usual number of rounds for
+            the number of entrants.
         blocks: Number of seeds for each pairing.
-        strikes: Number of matches ended by an entrant's own failures after which it is
-            excluded; 0: never.
+        strikes: An entrant is excluded after it has ended this many matches by its own
+            failures; 0: never.
         move_ms: Time per move in milliseconds. Absent: 30 seconds.
         grace_ms: Milliseconds for which the tournament waits for clients to connect or
             reconnect. Absent: five minutes.
@@ -614,41 +619,47 @@ class Limits(TypedDict):
             connection.
         message_bytes: Maximum size of one message in bytes; a larger message gets the error
             `too_large`.
-        request_bytes: Maximum size in bytes of messages without an entry per environment: all
-            except `reset`, `step`, `restore`, `clone` and `snapshot`.
-        list: Maximum number of entries of one list or map in such a message. Lists with one
-            entry per environment are limited by `batch`.
+        request_bytes: Maximum size in bytes of all messages except `reset`, `step`,
+            `restore`, `clone` and `snapshot`.
+        list: Maximum number of entries of one list or map. Lists with one entry per
+            environment are limited by `batch` instead.
         depth: Maximum nesting depth of maps and lists, including the message itself.
         window: Maximum number of requests without a reply.
         requests_per_s: Maximum requests per second, averaged over a few seconds; 0: no limit.
+        pages_per_s: Maximum HTTP requests per second of one IP address, averaged over a few
+            seconds; 0: no limit. Some requests count as several.
         envs: Maximum number of environment handles per session.
         batch: Maximum number of environments per handle.
         batch_bytes: Maximum size of one `batch` reply in bytes.
-        search: Maximum search steps (simulations, positions) that the server's agents spend
-            on one request, summed over its environments.
+        search: Maximum number of plies that the server's agents search for one request,
+            summed over its environments.
         matches: Maximum number of matches that a session plays or watches at the same time.
-        joins: Maximum number of joins per session with matches to come.
+        joins: Maximum number of active joins per session.
         owner_envs: Maximum number of environments over all sessions of one owner.
         owner_matches: Maximum number of matches over all sessions of one owner.
         owner_joins: Maximum number of joins over all sessions of one owner.
         owner_said_bytes: Maximum memory in bytes for documents in the environments of all
             sessions of one owner.
         owner_runs: Maximum number of unfinished runs per owner.
-        text_bytes: Maximum size of one text in a message in bytes: the text of a move, a
-            proposal, a name.
+        text_bytes: Maximum size in bytes of one text in a message, such as a name, the text
+            of a move or a document.
         notes_bytes: Maximum size of the notes of one act, in bytes of JSON.
         idle_ms: Milliseconds without a message after which a connection without seats and
             environments is closed.
         grace_ms: Milliseconds for which a disconnected session can be resumed and its seats
             are reserved.
         hello_ms: Milliseconds within which `hello` must arrive.
-        hello_bytes: Maximum number of bytes before `welcome`.
+        write_stall_ms: Milliseconds after which a connection is closed if its client accepts
+            no byte of what the server writes. The client can resume. Before `welcome`,
+            `hello_ms` applies.
+        hello_bytes: Maximum number of bytes that a client may send before `welcome`.
         address_connections: Maximum number of connections per IP address.
-        connections: Maximum number of connections over all addresses.
+        connections: Maximum number of connections over all addresses. A tenth is reserved for
+            clients with a token.
         address_hellos: Maximum number of connections per IP address that have not completed
             `hello`.
         hellos: Maximum number of connections over all addresses that have not completed
-            `hello`.
+            `hello`; at most a quarter of `connections`.
         replies_kept: Number of replies cached for repeated requests; at least `window`.
     """
 
@@ -659,6 +670,7 @@ class Limits(TypedDict):
     depth: NotRequired[int]
     window: NotRequired[int]
     requests_per_s: NotRequired[int]
+    pages_per_s: NotRequired[int]
     envs: NotRequired[int]
     batch: NotRequired[int]
     batch_bytes: NotRequired[int]
@@ -675,6 +687,7 @@ class Limits(TypedDict):
     idle_ms: NotRequired[int]
     grace_ms: NotRequired[int]
     hello_ms: NotRequired[int]
+    write_stall_ms: NotRequired[int]
     hello_bytes: NotRequired[int]
     address_connections: NotRequired[int]
     connections: NotRequired[int]
@@ -703,7 +716,7 @@ class ResumedJoin(TypedDict):
     Attributes:
         join: Id of the join.
         game: Canonical game string of the join.
-        left: Number of matches still to come; absent: no end.
+        left: Number of remaining matches; absent: unlimited.
     """
 
     join: str
@@ -721,7 +734,7 @@ class Welcome(TypedDict):
         key: Key for resuming the session; new for every connection.
         resumed: True if an earlier session was resumed.
         scopes: Permissions of the client.
-        agent: Name of the agent; empty for a client without one.
+        agent: Name of the agent; empty if the client has no agent name.
         limits: Limits of the connection.
         envs: Environment handles of the session.
         matches: Running matches of the session.
@@ -755,7 +768,7 @@ class ServerPing(TypedDict):
     """`ping`: checks that the client is alive.
 
     Attributes:
-        nonce: Value that the client's `pong` may repeat.
+        nonce: Value that the client may return in its `pong`.
     """
 
     nonce: int
@@ -806,7 +819,7 @@ class Spec(TypedDict):
         string: Canonical game string, e.g. `connect_four(rows=6,columns=7,...)`.
         rules: Version of the rules.
         hash: Rules hash: hex digest over rules, parameters, action ids and views. Policies
-            and records are compatible between equal hashes.
+            and records are compatible if the hashes are equal.
         players: Number of seats under these parameters.
         player_range: Least and greatest number of seats over all parameters.
         seats: Names of the seats, in seat order.
@@ -1005,7 +1018,7 @@ class Ragged(TypedDict):
     """Lists of different lengths, concatenated: row r is `a[o[r]..o[r + 1]]`.
 
     Attributes:
-        o: Offsets into `a`, one more than rows.
+        o: Offsets into `a`: one entry per row and one at the end.
         a: Ids, ascending within each row.
     """
 
@@ -1018,7 +1031,7 @@ class ChanceRows(TypedDict):
     same positions.
 
     Attributes:
-        o: Offsets into `a` and `p`, one more than rows.
+        o: Offsets into `a` and `p`: one entry per row and one at the end.
         a: Ids of the chance outcomes.
         p: Probabilities of the outcomes.
     """
@@ -1037,17 +1050,17 @@ ColumnF4: TypeAlias = "bytes | list[Any]"
 
 
 class FinalRows(TypedDict):
-    """Final rows of the episodes that ended in environments reset by the same call.
+    """Final rows of ended episodes whose environments were reset in the same call.
 
     Attributes:
         at: Position of each entry's row in this reply.
         seat: The client's seat in the ended episode; present if the client plays exactly one
             seat.
-        obs: Final observations; as `batch.obs`.
-        info: Final information states; as `batch.info`.
-        struct: Final structured views; as `batch.struct`.
-        text: Final text views; as `batch.text`.
-        returns: Entries x P: returns of the ended episodes.
+        obs: Final observations, in the form of `batch.obs`.
+        info: Final information states, in the form of `batch.info`.
+        struct: Final structured views, in the form of `batch.struct`.
+        text: Final text views, in the form of `batch.text`.
+        returns: Shape entries x P: returns of the ended episodes.
         length: Number of moves of seats in the ended episodes.
     """
 
@@ -1062,11 +1075,12 @@ class FinalRows(TypedDict):
 
 
 class Skipped(TypedDict):
-    """Episodes that ended before the client could act: counted, but never reported as steps.
+    """Episodes that ended before the client could act. Reported only here, never as rows of a
+    batch.
 
     Attributes:
         at: Position of each episode's row in this reply, one entry per episode.
-        returns: Entries x P: returns of the skipped episodes.
+        returns: Shape entries x P: returns of the skipped episodes.
     """
 
     at: ColumnU4
@@ -1074,19 +1088,19 @@ class Skipped(TypedDict):
 
 
 class Batch(TypedDict):
-    """`batch`: reply to `reset`, `step` and `restore`. One row per environment of the request,
-    in its order (R rows, P players, A actions).
+    """`batch`: reply to `reset`, `step` and `restore`. Contains one row per requested
+    environment, in the order of the request (R rows, P players, A actions).
 
     Attributes:
         env: Handle of the environments.
         envs: Environment index of each row; absent: all environments.
         to_move: Shape R: the seat to move, or a value of [`to_move`].
         seat: Shape R: the client's seat; present if the client plays exactly one seat.
-        obs: First axis R (R x P with `observer = all`): observation of the observing seat.
-        info: First axis as `obs`: the perfect-recall information state.
-        struct: Rows as `obs`: the structured view.
-        text: Rows as `obs`: the text view.
-        mask: Rows as `obs`: the legal actions of the observing seat.
+        obs: Observation of the observing seat; first axis R (R x P with `observer = all`).
+        info: Perfect-recall information state; first axis as in `obs`.
+        struct: Structured views; rows as in `obs`.
+        text: Text views; rows as in `obs`.
+        mask: Legal actions of the observing seat; rows as in `obs`.
         chance: Shape R: the outcomes of chance nodes; only with `chance = "client"`.
         reward: Shape R x P: reward since the client's previous action in the environment.
         returns: Shape R x P: sum of rewards in the episode so far; present if requested.
@@ -1095,7 +1109,8 @@ class Batch(TypedDict):
         length: Shape R: number of moves of seats in the episode so far.
         episode: Shape R: episode number of the environment.
         final: Final views of the rows that were reset in this call (`same_step` only).
-        illegal: Positions of rows that ended by an illegal action with `on_illegal = "lose"`.
+        illegal: Positions of rows whose episode ended by an illegal action (`on_illegal =
+            "lose"`).
         skipped: Episodes that ended before the client could act.
     """
 
@@ -1125,8 +1140,8 @@ class PictureView(TypedDict):
 
     Attributes:
         svg: SVG document. Clickable elements carry `data-cell`.
-        gestures: For the seat to move: the cells that a person clicks, in order, to play each
-            legal action, by action id. Absent actions have no cells.
+        gestures: Sequence of cells that a person clicks to play each legal action of the seat
+            to move, by action id. Actions without cells are omitted.
     """
 
     svg: str
@@ -1142,11 +1157,13 @@ class Viewed(TypedDict):
         text: View as plain text.
         info: Perfect-recall information state, by array name.
         picture: Picture of the position (SVG).
-        names: Texts of the requested ids; empty for an id that names no action.
-        parsed: Ids of the requested texts; `null` for a text that names no action.
-        phase: Name of the phase, in games with several.
-        schema: Key of the spec's `proposals` that a document of the seat must fit; absent:
-            the seat does not act, or no documents are accepted.
+        names: Texts of the ids in the request's `names`; an empty text for an id that is not
+            an action.
+        parsed: Ids of the texts in the request's `parse`; `null` for a text that is not an
+            action.
+        phase: Name of the current phase, in games with several phases.
+        schema: Key under which the spec's `proposals` contain the schema for documents of the
+            seat. Absent: the seat does not act, or documents are not accepted.
     """
 
     tensor: NotRequired[dict[str, Tensor] | None]
@@ -1218,10 +1235,10 @@ class IllegalMoveRules(TypedDict):
     """Handling of illegal moves in a match.
 
     Attributes:
-        policy: Consequence of the last refusal.
-        tries: Number of refusals in one turn until the policy applies.
-        unparsed: Separate rule for texts that contain no move; absent: they count as illegal
-            moves.
+        policy: Consequence of reaching the limit.
+        tries: Number of refusals in one turn at which the policy applies.
+        unparsed: Separate rule for texts that contain no move; absent: such texts count as
+            illegal moves.
     """
 
     policy: IllegalPolicy
@@ -1230,15 +1247,15 @@ class IllegalMoveRules(TypedDict):
 
 
 IllegalPolicy: TypeAlias = Literal["forfeit", "random", "default"]
-"""Consequence of the last allowed refusal in a turn."""
+"""Consequence of reaching the limit of refusals in a turn."""
 
 
 class Refusals(TypedDict):
-    """Number of refusals allowed in a turn, and the consequence of the last one.
+    """Limit of refusals in a turn, and the consequence of reaching the limit.
 
     Attributes:
-        policy: Consequence of the last refusal.
-        tries: Number of refusals in one turn until the policy applies.
+        policy: Consequence of reaching the limit.
+        tries: Number of refusals in one turn at which the policy applies.
     """
 
     policy: IllegalPolicy
@@ -1251,7 +1268,7 @@ class MatchStart(TypedDict):
     Attributes:
         seq: Sequence number of the message within the match for this viewer.
         match: Id of the match.
-        join: Id of the join that led to the match; absent for spectators.
+        join: Id of the client's join for this match; absent for spectators.
         game: Id of the game.
         params: Complete parameters, including defaults.
         rules: Version of the rules.
@@ -1320,9 +1337,9 @@ class TurnFrame(_TurnFrame):
         legal: Legal actions of the seat.
         names: Text of each legal action, in the order of `legal` (view `texts`).
         view: Views of the state for the seat.
-        phase: Name of the phase, in games with several.
-        schema: Key of the spec's `proposals` that a document must fit in this turn; absent:
-            no documents accepted.
+        phase: Name of the current phase, in games with several phases.
+        schema: Key under which the spec's `proposals` contain the schema for documents in
+            this turn; absent: documents are not accepted.
     """
 
     seq: int
@@ -1395,14 +1412,14 @@ ErrorCode: TypeAlias = Literal[
 
 
 class Issue(TypedDict):
-    """A flaw at one place of a document.
+    """An issue at one location of a document.
 
     Attributes:
         path: Location in the document, as a JSON pointer; empty for the whole document.
         got: Value at this location.
         allowed: Allowed values at this location.
         message: Human-readable description: one sentence.
-        code: Machine-readable kind of the flaw, a word defined on the game's page.
+        code: Machine-readable kind of the issue, defined on the game's page.
     """
 
     path: str
@@ -1424,9 +1441,9 @@ class ActRefused(_ActRefused):
         try: Value of `try` for the next attempt.
         code: Reason of the refusal, for programs.
         message: Reason of the refusal, for people.
-        tries_left: Number of further attempts; 0: `then` names the applied policy.
+        tries_left: Number of remaining attempts; at 0, the policy in `then` was applied.
         legal: Legal actions of the turn.
-        issues: Flaws of a document.
+        issues: Issues found in the document.
         then: Policy that was applied after the last attempt.
     """
 
@@ -1524,7 +1541,7 @@ class MatchEventPhase(MatchEventBase):
 
 
 class MatchEventReward(MatchEventBase):
-    """Rewards were given to the seats.
+    """The seats received rewards.
 
     Attributes:
         rewards: Reward of each seat.
@@ -1612,10 +1629,11 @@ class MatchEnd(TypedDict):
 
 
 class Resync(TypedDict):
-    """`resync`: replaces everything that the client knows about a match.
+    """`resync`: the complete state of a match, which replaces the client's state.
 
     Attributes:
-        seq: Last sequence number covered; the resync itself has none.
+        seq: Sequence number of the last message that the resync covers. The resync itself is
+            not numbered.
         match: Id of the match.
         start: Start message of the match.
         events: Messages since the start, in order.
@@ -1653,7 +1671,7 @@ class Matches(TypedDict):
     """`matches`: reply to `list_matches`.
 
     Attributes:
-        matches: Matches that meet the conditions, newest first.
+        matches: Matches that meet the conditions of the request, newest first.
     """
 
     matches: list[MatchEntry]
@@ -1665,7 +1683,7 @@ class SuiteEntry(TypedDict):
     Attributes:
         suite: Name of the suite, for `enrol`.
         version: Version of the suite; increases with every change that affects results.
-        digest: Shortened SHA-256 of the suite's text.
+        digest: Truncated SHA-256 of the suite's text.
         title: Title of the suite for display.
         matches: Maximum number of matches of one candidate.
         parts: Parts of the suite, in order.
@@ -1700,7 +1718,7 @@ class SuitePart(TypedDict):
 
 
 class SuiteList(TypedDict):
-    """`suites` from a server: reply to the request of the same type.
+    """`suites` from a server: reply to `suites` from a client.
 
     Attributes:
         suites: Available suites, ordered by name.
@@ -1732,7 +1750,7 @@ class TournamentTicket(TypedDict):
 
     Attributes:
         name: Name of the entrant.
-        ticket: Ticket for `join`, from a client that does not enroll.
+        ticket: Value for `ticket` in a `join`, for clients that do not enroll.
     """
 
     name: str
@@ -1806,8 +1824,8 @@ Fault: TypeAlias = Literal["client", "agent", "server"]
 
 
 class Refusal(TypedDict):
-    """The reason why a request was refused. The `error` message is a refusal in the envelope of
-    its request. Smaller than 128 bytes, so that it can be the error type of any `Result`.
+    """The refusal of a request, sent to the client as the message `error`. Smaller than 128
+    bytes, the limit of clippy's `result_large_err`.
 
     Attributes:
         code: Reason of the refusal, for programs.
@@ -1816,11 +1834,11 @@ class Refusal(TypedDict):
         retry: True if the same request may succeed later.
         after_ms: Time to wait before a retry, in milliseconds.
         path: Path of the invalid field, e.g. `agent.name` or `views[1]`.
-        at: Position of the invalid entry in its list.
-        got: Value that was sent, possibly truncated.
+        at: Index of the invalid entry in the list at `path`.
+        got: Received value, possibly truncated.
         allowed: Allowed values: a list, or a range.
-        nearest: Allowed word most similar to the one that was sent.
-        issues: Flaws of a document.
+        nearest: Allowed word that is most similar to the received word.
+        issues: Issues found in the document.
     """
 
     code: ErrorCode
@@ -1842,7 +1860,8 @@ class Record(TypedDict):
     Attributes:
         ludex: Version of the record format, currently 1.
         episode: Id of the episode; equal to the match id for a match.
-        number: Episode number as used in the chance key; 0 for a match.
+        number: Number of the episode under its seed, from which the key of the chance draws
+            is derived; 0 for a match.
         flags: Special conditions of the episode, e.g. `peek`.
         game: Id of the game.
         params: Complete parameters, including defaults.
@@ -1855,8 +1874,8 @@ class Record(TypedDict):
         illegal: Handling of illegal moves.
         seed_commit: Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's
             decimal text.
-        start: Number of initial events that form a prescribed opening, chosen neither by an
-            agent nor by the seed.
+        start: Number of events in the prescribed opening, which is not chosen by agents or by
+            the seed.
         started: Start time, UTC in RFC 3339.
         events: Events in order of play.
         returns: Return of each seat.
@@ -1866,8 +1885,9 @@ class Record(TypedDict):
         ended: End time, UTC in RFC 3339.
         stall_ms: Milliseconds for which the server was stalled and could not receive
             messages; excluded from the clocks.
-        mirror: Return of each seat when the server's opponent plays every seat on the same
-            seed; recorded if each of the agent's matches has its own seed.
+        mirror: Baseline for each seat: the return in a mirror match, in which the server's
+            opponent plays every seat with the same seed. Recorded if each match of the agent
+            has a different seed.
         run: Run that the match belongs to.
         pair: Pair that the match belongs to: same seed, swapped seats.
         seed: Seed of the episode, in decimal.
@@ -1913,7 +1933,8 @@ class RecordSeat(TypedDict):
         name: Name of the agent.
         version: Version of the agent.
         kind: Kind of the agent.
-        spec: Agent spec, if the server ran the agent.
+        spec: Agent spec, if the server ran the agent; the name of a program or language model
+            of the server's operator.
     """
 
     name: str
@@ -1940,7 +1961,7 @@ class RefusedMove(TypedDict):
         text: Submitted move as text.
         proposal: Submitted move as a document.
         code: Reason of the refusal.
-        issues: Flaws of the document.
+        issues: Issues found in the document.
         ms: Thinking time in milliseconds.
         notes: Notes that accompanied the attempt.
     """
@@ -1955,8 +1976,8 @@ class RefusedMove(TypedDict):
 
 
 class MoveRecord(TypedDict):
-    """A seat's move in a record. At most one of `action` and `said` is present; neither if
-    hidden from the reader of a running match.
+    """A seat's move in a record. Either `action` or `said` is present. Both are absent if hidden
+    from the reader of a running match.
 
     Attributes:
         seat: Seat that played the move.
@@ -2299,49 +2320,49 @@ class RefusedMessage(ActRefused):
 
 
 class MatchEventMoveMessage(MatchEventMove):
-    """Event of a match that is visible to the viewer."""
+    """Event of a match, as visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
 class MatchEventChanceMessage(MatchEventChance):
-    """Event of a match that is visible to the viewer."""
+    """Event of a match, as visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
 class MatchEventRevealMessage(MatchEventReveal):
-    """Event of a match that is visible to the viewer."""
+    """Event of a match, as visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
 class MatchEventSayMessage(MatchEventSay):
-    """Event of a match that is visible to the viewer."""
+    """Event of a match, as visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
 class MatchEventPhaseMessage(MatchEventPhase):
-    """Event of a match that is visible to the viewer."""
+    """Event of a match, as visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
 class MatchEventRewardMessage(MatchEventReward):
-    """Event of a match that is visible to the viewer."""
+    """Event of a match, as visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
 class MatchEventPresenceMessage(MatchEventPresence):
-    """Event of a match that is visible to the viewer."""
+    """Event of a match, as visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
