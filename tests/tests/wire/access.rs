@@ -168,7 +168,9 @@ async fn run_files_need_a_token_and_have_headers_of_pages() {
     for path in ["/runs/hers/report.html", "/runs/hers/report.json"] {
         site.needs_a_token(path).await;
         let head = head(&site, path).await;
-        for header in ["default-src 'none';", "frame-ancestors 'none'", "nosniff", "no-store", "vary: accept, cookie"] {
+        for header in
+            ["default-src 'none';", "frame-ancestors 'none'", "nosniff", "private, no-cache", "vary: accept, cookie"]
+        {
             assert!(head.contains(header), "{path}: {header}: {head}");
         }
     }
