@@ -407,7 +407,7 @@ def test_invalid_arguments_name_fault(url: str) -> None:
             env.step(np.array(wrong))
     with pytest.raises(ValueError, match="opponent: got illegal action 100; allowed:"):
         env.step(np.array([1, 1]))
-    with pytest.raises(ValueError, match="2 environments"):
+    with pytest.raises(ValueError, match="seed: expected 2, one per environment"):
         env.reset(seed=[1, 2, 3])
     env.close()
 

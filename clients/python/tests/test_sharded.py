@@ -222,7 +222,7 @@ def test_refusal_names_row_of_whole_batch(together: ludex.Client) -> None:
     assert (caught.value.code, caught.value.at) == ("illegal_action", 7)
     assert vec.in_flight == 0
     for wrong in ([0] * 8, [0] * 10):
-        with pytest.raises(ValueError, match="for 9 environments"):
+        with pytest.raises(ValueError, match="expected 9, one per env"):
             vec.step(wrong)
     with pytest.raises(ludex.LudexError, match="unknown_env"):
         vec.step([0], envs=[9])
