@@ -401,9 +401,8 @@ impl State {
             let at = owner.waiting.iter().position(|job| Arc::ptr_eq(&job.control, control))?;
             owner.waiting.remove(at)
         });
-        match queued {
-            Some(QueuedJob { start: None, .. }) => control.wake(false),
-            Some(_) | None => {}
+        if let Some(QueuedJob { start: None, .. }) = queued {
+            control.wake(false);
         }
         *control.granted.lock()
     }
