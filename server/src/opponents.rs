@@ -180,7 +180,7 @@ impl Opponents {
     }
 
     /// Returns the maximum number of plies that a search plays per move; 0 for an agent that does not search. A
-    /// simulation counts as the [mean length](random_plies) of a random game, a position as one ply, and a millisecond
+    /// simulation counts as the mean length of a random game, a position as one ply, and a millisecond
     /// as a thousand plies. A search limited only by depth counts as all lines of play of that depth.
     pub fn plies(&self, spec: &AgentSpec, game: &GameRef) -> u64 {
         let Ok(resolved) = self.agents.resolve(spec, game) else { return self.search.nodes };
