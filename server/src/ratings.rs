@@ -51,7 +51,7 @@ pub(crate) struct RatingsCache {
 struct Shelf {
     games: Vec<Arc<GameResult>>,
     refused: usize,
-    /// Number of the last release whose record has been processed.
+    /// Sequence number of the last released record that has been processed.
     last: u64,
 }
 

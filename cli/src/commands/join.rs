@@ -111,7 +111,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Plays a join or a run. Returns the matches of a join; `None` for a run.
+/// Joins a server as an agent, for single matches or for a run. Returns the results of single matches; `None` for a run.
 async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchResult>>> {
     let name = match &args.name {
         Some(name) => name.clone(),

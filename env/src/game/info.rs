@@ -46,7 +46,7 @@ pub struct Facts {
     pub proposals: Option<BTreeMap<String, Value>>,
 }
 
-/// The unit of play in which two agents of an anchor ladder are compared.
+/// One comparison of two agents of an anchor ladder, such as an episode or a set of duplicate deals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// One episode, scored as a win, draw or loss.

@@ -88,7 +88,7 @@ pub(super) fn text(view: &View, komi: f64, next: Seat) -> String {
     under(&heading, view)
 }
 
-/// Returns the state string under a more readable heading.
+/// Returns the state string with its first line replaced by a readable heading.
 pub(super) fn drawing(view: &View, komi: f64, next: Seat) -> String {
     let size = view.board.len().min(LETTERS.len());
     let stones = ["Black (X)", "White (O)"][next & 1];

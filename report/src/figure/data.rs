@@ -150,7 +150,7 @@ pub struct PointGroup {
     /// Label of the group; may be empty for a single group.
     pub name: String,
     pub points: Vec<Point>,
-    /// Index of the series, as in a line chart.
+    /// Index of the series, which determines its color as in a line chart.
     #[serde(skip)]
     pub series: usize,
 }

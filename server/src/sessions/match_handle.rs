@@ -87,7 +87,7 @@ struct SharedMatch {
     released: AtomicBool,
     /// Ended match without a task.
     parked: Mutex<Option<ParkedMatch>>,
-    /// Number of log rows of the match whose events are sent or about to be sent.
+    /// Number of log rows for which the match has sent the events, or is about to.
     rows: AtomicU64,
 }
 
