@@ -4,6 +4,9 @@
 //! after a slice of 20 milliseconds returns its turn and gets the next one when its owner is due. Owners get equal shares of
 //! the time (fair queueing; Demers, Keshav and Shenker 1989), so an owner with thousands of searches delays the others by
 //! one slice. Dropping a [`Job`] stops it at its next pause.
+//!
+//! A paused job keeps its memory, so the number of started jobs is limited. An owner without a started job does not wait for
+//! jobs without end at this limit: an [interruptible](Job::interruptible) job of another owner is stopped for it.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -24,7 +27,7 @@ use tokio::sync::{Semaphore, oneshot};
 const BLOCKING: usize = 512;
 
 /// Maximum number of started jobs, including paused ones. Each has a thread of its own.
-const STARTED: usize = 1_024;
+const STARTED: usize = 256;
 
 /// Number of owners that triggers the removal of idle owners.
 const SWEEP: usize = 1_024;
@@ -69,6 +72,12 @@ impl<T> Future for Job<T> {
 }
 
 impl<T> Job<T> {
+    /// Allows the scheduler to stop the job while it is paused, if too many jobs are started.
+    pub fn interruptible(self) -> Self {
+        self.control.interruptible.store(true, Ordering::Relaxed);
+        self
+    }
+
     /// Returns a switch that suspends the job.
     pub fn switch(&self) -> JobSwitch {
         JobSwitch { control: self.control.clone(), turns: self.turns.clone() }
@@ -208,6 +217,7 @@ struct Control {
     owner: Arc<str>,
     stopped: AtomicBool,
     suspended: AtomicBool,
+    interruptible: AtomicBool,
     /// True while the job holds a turn; changed under the scheduler's lock.
     granted: Mutex<bool>,
     changed: Condvar,
@@ -215,8 +225,8 @@ struct Control {
 
 impl Control {
     fn new(owner: Arc<str>) -> Self {
-        let [stopped, suspended] = [false; 2].map(AtomicBool::new);
-        Control { owner, stopped, suspended, granted: Mutex::new(true), changed: Condvar::new() }
+        let [stopped, suspended, interruptible] = [false; 3].map(AtomicBool::new);
+        Control { owner, stopped, suspended, interruptible, granted: Mutex::new(true), changed: Condvar::new() }
     }
 
     fn is_stopped(&self) -> bool {
@@ -225,6 +235,10 @@ impl Control {
 
     fn is_suspended(&self) -> bool {
         self.suspended.load(Ordering::Relaxed)
+    }
+
+    fn is_interruptible(&self) -> bool {
+        self.interruptible.load(Ordering::Relaxed)
     }
 
     /// Wakes a paused job. `granted` is false for a stopped job, which ends without a turn.
@@ -274,7 +288,12 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.turns.finish(&self.control, self.held.then(|| self.from.elapsed()));
+        if self.held {
+            self.turns.finish(&self.control, self.from.elapsed());
+        } else {
+            // The job was removed when it was stopped, which may allow another one to start.
+            self.turns.hand_out(&mut self.turns.state.lock());
+        }
     }
 }
 
@@ -364,6 +383,9 @@ impl State {
         if self.free == 0 {
             return None;
         }
+        if self.started >= STARTED {
+            self.interrupt();
+        }
         let room = self.started < STARTED;
         let due = |owner: &Owner| {
             let may_start = room && owner.started < self.started_per_owner;
@@ -393,8 +415,26 @@ impl State {
         }
     }
 
-    /// Removes a stopped job from the queue. Wakes the job if it is paused, so that it ends. Returns true if the job
-    /// holds a turn.
+    /// Stops a paused job if an owner without a started job waits: one whose session has no connection, or else one of the
+    /// owner that has computed the most.
+    fn interrupt(&mut self) {
+        let waits = |owner: &Owner| owner.started == 0 && owner.waiting.iter().any(|job| !job.control.is_suspended());
+        if !self.owners.values().any(waits) {
+            return;
+        }
+        let paused = self.owners.values().flat_map(|owner| owner.waiting.iter().map(move |job| (owner.had, job)));
+        let paused = paused.filter(|(_, job)| job.start.is_none() && job.control.is_interruptible());
+        let job =
+            paused.max_by_key(|(had, job)| (job.control.is_suspended(), *had)).map(|(_, job)| job.control.clone());
+        if let Some(control) = job {
+            tracing::warn!(owner = &*control.owner, "job interrupted: too many jobs are started");
+            control.stopped.store(true, Ordering::Relaxed);
+            self.withdraw(&control);
+        }
+    }
+
+    /// Removes a stopped job from the queue. A paused job is removed from the started ones, and continues to its end.
+    /// Returns true if the job holds a turn.
     fn withdraw(&mut self, control: &Arc<Control>) -> bool {
         let owner = self.owners.get_mut(&control.owner);
         let queued = owner.and_then(|owner| {
@@ -402,23 +442,35 @@ impl State {
             owner.waiting.remove(at)
         });
         if let Some(QueuedJob { start: None, .. }) = queued {
+            self.end(control);
             control.wake(false);
         }
         *control.granted.lock()
     }
 
+    /// Removes a job from the started ones.
+    fn end(&mut self, control: &Control) {
+        self.started -= 1;
+        if let Some(owner) = self.owners.get_mut(&control.owner) {
+            owner.started -= 1;
+        }
+    }
+
     /// Stops all jobs. Jobs without a turn end at once, all others when their slice ends.
     fn stop(&mut self) {
         self.stopped = true;
-        for job in self.owners.values_mut().flat_map(|owner| owner.waiting.drain(..)) {
+        let queued: Vec<_> = self.owners.values_mut().flat_map(|owner| owner.waiting.drain(..)).collect();
+        for job in queued {
             job.control.stopped.store(true, Ordering::Relaxed);
-            job.control.wake(false);
+            if job.start.is_none() {
+                self.end(&job.control);
+                job.control.wake(false);
+            }
         }
     }
 }
 
 impl Turns {
-    /// Queues a job.
     fn request(&self, job: QueuedJob) {
         let mut state = self.state.lock();
         if !state.stopped {
@@ -435,22 +487,18 @@ impl Turns {
         *control.granted.lock() = false;
         if state.stopped {
             control.stopped.store(true, Ordering::Relaxed);
+            state.end(control);
         } else if let Some(owner) = state.owners.get_mut(&control.owner) {
             owner.waiting.push_back(QueuedJob { control: control.clone(), start: None });
         }
         self.hand_out(&mut state);
     }
 
-    /// Removes a job that has ended. `cost` is the duration of its turn; `None` if it held no turn.
-    fn finish(&self, control: &Arc<Control>, cost: Option<Duration>) {
+    /// Removes a job that has ended, with its turn, which lasted for `cost`.
+    fn finish(&self, control: &Control, cost: Duration) {
         let mut state = self.state.lock();
-        state.started -= 1;
-        if let Some(owner) = state.owners.get_mut(&control.owner) {
-            owner.started -= 1;
-        }
-        if let Some(cost) = cost {
-            state.release(&control.owner, cost);
-        }
+        state.end(control);
+        state.release(&control.owner, cost);
         self.hand_out(&mut state);
     }
 
@@ -663,6 +711,32 @@ mod tests {
         assert!(Arc::ptr_eq(&state.next().unwrap().control, &paused), "the paused job precedes new ones");
         end(&mut state, &hog, 20);
         assert!(state.next().unwrap().start.is_some());
+    }
+
+    /// All jobs that may be started are paused. A new owner's job starts in place of an interruptible one.
+    #[test]
+    fn new_owner_starts_when_too_many_jobs_are_started() {
+        let mut state = State::new(1);
+        let pause_one = |k: usize, state: &mut State| {
+            queue(state, &owner(&format!("hog {k}")));
+            let control = state.next().unwrap().control;
+            control.interruptible.store(k % 2 == 1, Ordering::Relaxed);
+            *control.granted.lock() = false;
+            state.release(&control.owner, Duration::from_millis(k as u64));
+            state.awake(&control.owner).waiting.push_back(QueuedJob { control: control.clone(), start: None });
+            control
+        };
+        let paused: Vec<_> = (0..STARTED).map(|k| pause_one(k, &mut state)).collect();
+        let stopped = || (0..STARTED).filter(|&k| paused[k].is_stopped()).collect::<Vec<_>>();
+        queue(&mut state, &owner("late"));
+        assert_eq!(&*state.next().unwrap().control.owner, "late");
+        assert_eq!((stopped(), state.started), (vec![STARTED - 1], STARTED), "the job of the owner with the most time");
+        // The client of a suspended job is not connected.
+        paused[1].suspended.store(true, Ordering::Relaxed);
+        state.release(&owner("late"), Duration::ZERO);
+        queue(&mut state, &owner("later"));
+        assert_eq!(&*state.next().unwrap().control.owner, "later");
+        assert_eq!((stopped(), state.started), (vec![1, STARTED - 1], STARTED));
     }
 
     /// An owner that computed alone is not penalized when a second owner arrives, and gains nothing

@@ -258,8 +258,8 @@ impl Gym {
                 place.costs.measure(kind, rows, took);
                 std::mem::take(&mut place.waiting)
             }
-            Err(_) => {
-                out.push(failed(id, env, encoding));
+            Err(error) => {
+                out.push(failed(id, env, encoding, error));
                 self.places.remove(&env).map(|place| place.waiting).unwrap_or_default()
             }
         };
@@ -291,6 +291,7 @@ impl Gym {
             let game = catalogue.load(&open.game, &open.params)?;
             open::open(env, game, open, &table, &client, seed).map(Box::new)
         });
+        let job = job.interruptible();
         let slot =
             HandleSlot { handle: None, job: Some(job.switch()), waiting: VecDeque::new(), costs: Costs::guess(false) };
         self.places.insert(env, slot);
@@ -341,7 +342,7 @@ impl Gym {
         if searches || place.costs.expect(kind, rows) > INLINE {
             let Some(handle) = place.handle.take() else { return };
             let work = move || work(handle, id, task, encoding, kind, rows);
-            let job = self.context.compute.run(&self.account.name, work);
+            let job = self.context.compute.run(&self.account.name, work).interruptible();
             place.job = Some(job.switch());
             self.jobs.push(Box::pin(async move {
                 let result = job.await.map(JobResult::Called);
@@ -359,9 +360,9 @@ impl Gym {
                 }
                 called.clone.into_iter().for_each(|handle| self.adopt(handle));
             }
-            Err(_) => {
+            Err(error) => {
                 self.places.remove(&env);
-                out.push(failed(id, env, encoding));
+                out.push(failed(id, env, encoding, error));
             }
         }
     }
@@ -406,10 +407,15 @@ fn field(path: &str, message: impl Into<String>) -> Box<Refusal> {
     Box::new(Refusal::new(ErrorCode::BadField, message).path(path))
 }
 
-fn failed(id: Id, env: u32, encoding: Encoding) -> GymReply {
-    let message = format!("internal error: environment {env} was closed; see the server log");
-    let error = Refusal::new(ErrorCode::Internal, message);
-    GymReply::error(id, None, encoding, error)
+/// Returns the reply to a request whose job failed, which closes the environments.
+fn failed(id: Id, env: u32, encoding: Encoding, error: JobError) -> GymReply {
+    let (code, why) = match error {
+        JobError::Panicked => (ErrorCode::Internal, "internal error: environment {} was closed; see the server log"),
+        JobError::Stopped => {
+            (ErrorCode::Limit, "server has too many long calls: environment {} was closed; open it later")
+        }
+    };
+    GymReply::error(id, None, encoding, Refusal::new(code, why.replace("{}", &env.to_string())))
 }
 
 fn unknown(id: Id, env: u32, encoding: Encoding, open: Vec<u32>) -> GymReply {
