@@ -141,6 +141,7 @@ async fn serve_until(
     let ended = tokio::task::spawn_blocking(move || workers.into_iter().try_for_each(Worker::join));
     ended.await.context("waiting for the workers failed")??;
     shared.hub.settle().await;
+    shared.hub.discard_ended();
     shared.hub.close_ladders().await;
     shared.gym.compute.close().await;
     shared.store.clone().close().await?;

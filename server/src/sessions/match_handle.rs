@@ -117,6 +117,13 @@ impl MatchHandle {
         sent
     }
 
+    /// Drops a parked match, whose state refers to this handle.
+    pub(crate) fn discard(&self) {
+        // Released before the drop, which may lock other state.
+        let parked = self.0.parked.lock().take();
+        drop(parked);
+    }
+
     /// Parks the match until the next command. `parked` is called under the lock that [`send`](Self::send) takes after
     /// sending a command, and returns `None` if a command has arrived.
     pub(crate) fn park(&self, parked: impl FnOnce() -> Option<ParkedMatch>) {

@@ -1,7 +1,8 @@
 //! Match plane over real sockets, with hand-written JSON: joins, turns, keys of acts, ends of matches, and the view of
 //! each client.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use ludex_protocol::record::RecordParts;
 use ludex_referee::Verifier;
@@ -898,4 +899,19 @@ async fn mahjong_is_playable_by_text() {
     let played = record(&server, name).await;
     assert_eq!(played["events"].as_array().map(|all| all.len() > 137), Some(true), "the walls, and moves");
     server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn stopped_server_frees_its_ended_matches() {
+    let server = Server::start(|_| {}).await;
+    let mut bot = Bot::new(server.address, "mybot").await;
+    bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 3})).await;
+    bot.play(3, first).await;
+    let hub = Arc::downgrade(&server.hub);
+    server.stop().stopped().await;
+    let until = Instant::now() + Duration::from_secs(15);
+    while hub.upgrade().is_some() {
+        assert!(Instant::now() < until, "the hub is still in use");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
