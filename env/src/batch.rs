@@ -14,7 +14,7 @@ use ludex_protocol::record::RecordEvent;
 use ludex_protocol::spec::{Spec, Utility};
 use ludex_protocol::{Batch, ErrorCode, Refusal};
 
-use crate::budget::Scheduler;
+use crate::budget::{Budget, Scheduler};
 use crate::dyn_state::DynState;
 use crate::game::Seat;
 use crate::policy::Policy;
@@ -83,8 +83,12 @@ impl BatchConfig {
     /// # Errors
     /// Fails if the scheduler stopped the call.
     fn pause(&self) -> Result<(), Refusal> {
-        let paused = self.scheduler.as_ref().map_or(Ok(()), |scheduler| scheduler.pause());
-        paused.map_err(|stopped| Refusal::new(ErrorCode::Internal, stopped.to_string()))
+        self.budget().pause().map_err(|stopped| Refusal::new(ErrorCode::Internal, stopped.to_string()))
+    }
+
+    /// Returns the budget of a call, and of each move that a server agent makes in it.
+    fn budget(&self) -> Budget<'_> {
+        Budget::default().with_scheduler(self.scheduler.as_deref())
     }
 }
 

@@ -13,7 +13,7 @@ pub trait Scheduler: Send + Sync {
     /// method every few milliseconds.
     ///
     /// # Errors
-    /// Fails with [`Stopped`] if the result of the work is no longer needed. Every later call fails too.
+    /// Fails with [`Stopped`] if the result of the work is not needed. Every later call fails too.
     fn pause(&self) -> Result<(), Stopped>;
 }
 
@@ -35,12 +35,12 @@ impl<'a> Budget<'a> {
         Budget { deadline, ..self }
     }
 
-    /// Returns the budget with a scheduler.
-    pub fn with_scheduler(self, scheduler: &'a dyn Scheduler) -> Self {
-        Budget { scheduler: Some(scheduler), ..self }
+    /// Returns the budget with another scheduler; `None` removes it.
+    pub fn with_scheduler(self, scheduler: Option<&'a dyn Scheduler>) -> Self {
+        Budget { scheduler, ..self }
     }
 
-    /// Returns the deadline.
+    /// Returns the latest time at which the work must end.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
@@ -81,7 +81,7 @@ mod tests {
         assert!(!Budget::default().is_spent());
         assert!(Budget::until(Instant::now()).is_spent());
         let scheduler = StopsAtThird::default();
-        let budget = Budget::until(Instant::now() + Duration::from_secs(3_600)).with_scheduler(&scheduler);
+        let budget = Budget::until(Instant::now() + Duration::from_secs(3_600)).with_scheduler(Some(&scheduler));
         assert_eq!([(); 3].map(|()| budget.is_spent()), [false, false, true]);
         assert!(budget.with_deadline(None).is_spent(), "stopped work stays stopped");
     }

@@ -248,8 +248,10 @@ pub(crate) fn random_plies(game: &GameRef) -> u64 {
     let mut rng = Stream::from_text(&format!("ludex.v1:length:{string}"));
     let mut sum = 0;
     for _ in 0..RANDOM_GAMES {
-        // The caller's job gives others a turn.
-        let _ = CurrentJob.pause();
+        // The result of a stopped job is not used.
+        if CurrentJob.pause().is_err() {
+            return 1;
+        }
         sum += game.start().rollout(&mut rng, LONGEST_GAME) as u64;
     }
     let plies = sum.div_ceil(RANDOM_GAMES).max(1);

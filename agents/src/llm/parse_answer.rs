@@ -30,7 +30,7 @@ pub(super) struct ParsedAnswer {
     /// Text of the move in the game's notation.
     pub(super) read: Option<String>,
     /// Move to submit if the reply contains no legal move: the whole document, or a text. The rules refuse it, and the
-    /// model is told why.
+    /// model gets the reason.
     pub(super) refused: Option<Move>,
     /// Emotion as a letter from A to E.
     pub(super) emotion: Option<char>,

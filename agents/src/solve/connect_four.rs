@@ -57,7 +57,7 @@ impl Solution for ConnectFour {
         let p = BitBoard::from_rows(&view::<View>(ask)?.board);
         let cells = match book::find(p) {
             Some(cell) => cell,
-            None => best(p, &mut Search::new(MOST_NODES)).unwrap_or(0),
+            None => best(p, &mut Search::new(MOST_NODES).with_budget(ask.budget())).unwrap_or(0),
         };
         let moves: Vec<Action> = ask.legal.iter().copied().filter(|&a| p.cell(a) & cells != 0).collect();
         if !moves.is_empty() {

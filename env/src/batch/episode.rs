@@ -442,7 +442,8 @@ impl<G: CompleteGame> Envs<G> {
         self.of.game.legal(&self.hot[i].state, seat, &mut legal);
         let state = box_state(&self.of, self.hot[i].state.clone());
         let c = &self.cold[i];
-        let mut ask = MoveRequest::on_state(&*state, seat, c.turns[seat], &legal, AgentKey::Episode(&c.draw));
+        let ask = MoveRequest::on_state(&*state, seat, c.turns[seat], &legal, AgentKey::Episode(&c.draw));
+        let mut ask = ask.with_budget(self.config.budget());
         if policy.peeks() {
             ask = ask.with_peek();
         }

@@ -25,7 +25,7 @@ const CHAINED: usize = 12;
 /// Kind of a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A single card.
+    /// One card of any rank, jokers included.
     Single,
     /// Five or more consecutive ranks, one card each.
     Straight,

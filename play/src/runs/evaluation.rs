@@ -146,7 +146,7 @@ pub struct Evaluation {
     seeds: RunSeeds,
 }
 
-/// Outcome of [`Evaluation::play`].
+/// Records of an evaluation after a call of [`Evaluation::play`], and the reason why the call returned.
 pub struct PlayedEvaluation {
     pub folder: Folder,
     /// Records of this call and of earlier calls.

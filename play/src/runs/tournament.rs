@@ -106,7 +106,7 @@ pub struct ReadyTournament {
     players: BTreeMap<usize, Participant>,
 }
 
-/// Outcome of [`ReadyTournament::play`].
+/// Records of a tournament after a call of [`ReadyTournament::play`], and the reason why the call returned.
 pub struct PlayedTournament {
     /// Records of this call and of earlier calls.
     pub records: Vec<Record>,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ludex_agents::{Agent, AgentError, AgentPolicy, wrap};
 use ludex_env::batch::SeatPolicy;
-use ludex_env::{Budget, GameRef, Scheduler as _};
+use ludex_env::{GameRef, Scheduler as _};
 use ludex_protocol::{ErrorCode, Limits, Refusal};
 
 use crate::compute::CurrentJob;
@@ -77,8 +77,7 @@ impl GymSeating {
         let time = Duration::from_millis(self.opponents.agent_ms);
         Arc::new(wrap(agent, move |agent, ask| {
             CurrentJob.pause().map_err(|stopped| AgentError::failed(stopped.to_string()))?;
-            let budget = Budget::default().with_deadline(Instant::now().checked_add(time)).with_scheduler(&CurrentJob);
-            agent.act(&ask.with_budget(budget))
+            agent.act(&ask.with_budget(ask.budget().with_deadline(Instant::now().checked_add(time))))
         }))
     }
 }

@@ -31,7 +31,7 @@ struct Common {
     breaches: Vec<u32>,
 }
 
-/// A seat whose breaches reach this number is no longer trusted.
+/// Number of breaches from which a seat is not trusted.
 const PATIENCE: u32 = 2;
 
 /// Returns the newest card among `slots` whose mark satisfies `wanted`.

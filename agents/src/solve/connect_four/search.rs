@@ -3,7 +3,11 @@
 //! Scores follow Pons: 0 for a draw, positive for a win, negative for a loss. The score of a win is the number of
 //! stones that the winner has left, plus one. Faster wins and slower losses therefore have greater scores.
 
+use ludex_env::Budget;
+
 use super::board::{BitBoard, CELLS, COLUMNS, column};
+
+const NODES_PER_PAUSE: u64 = 1 << 14;
 
 /// Default number of table slots: a prime, which spreads the keys.
 const SMALL: usize = 1_048_573;
@@ -16,27 +20,33 @@ const ORDER: [u32; COLUMNS as usize] = [3, 2, 4, 1, 5, 0, 6];
 const MIRRORED: u32 = 12;
 
 /// Search with its transposition table. Table entries remain valid, so one search may be used for many positions.
-pub struct Search {
+pub struct Search<'a> {
     /// Slots: the position's key, shifted left by 8 bits, plus a bound. Bounds from 1 to `RANGE` are upper bounds,
     /// greater values are lower bounds, and 0 marks an empty slot.
     table: Vec<u64>,
     nodes: u64,
     most: u64,
+    budget: Budget<'a>,
 }
 
 const WORST: i32 = -(CELLS as i32) / 2 + 3;
 const BEST: i32 = (CELLS as i32 + 1) / 2 - 3;
 const RANGE: i32 = BEST - WORST + 1;
 
-impl Search {
+impl<'a> Search<'a> {
     /// Creates a search for one move, which stops after `most` nodes.
-    pub fn new(most: u64) -> Search {
+    pub fn new(most: u64) -> Self {
         Search::sized(SMALL, most)
     }
 
+    /// Lets the search pause for the scheduler of `budget`, which may stop it.
+    pub fn with_budget(self, budget: Budget<'a>) -> Self {
+        Search { budget, ..self }
+    }
+
     /// Creates a search with `slots` table slots, which stops after `most` nodes.
-    pub fn sized(slots: usize, most: u64) -> Search {
-        Search { table: vec![0; slots], nodes: 0, most }
+    pub fn sized(slots: usize, most: u64) -> Self {
+        Search { table: vec![0; slots], nodes: 0, most, budget: Budget::default() }
     }
 
     /// Returns the exact score of a position; `None` if the search reached its node limit.
@@ -74,7 +84,7 @@ impl Search {
     /// limit. The side to move must not be able to win immediately.
     fn alpha_beta(&mut self, p: BitBoard, mut alpha: i32, mut beta: i32) -> Option<i32> {
         self.nodes += 1;
-        if self.nodes > self.most {
+        if self.nodes > self.most || self.nodes.is_multiple_of(NODES_PER_PAUSE) && self.budget.pause().is_err() {
             return None;
         }
         let safe = p.safe();
