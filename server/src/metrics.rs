@@ -33,6 +33,7 @@ const HELP: &[(&str, &str)] = &[
     ("ludex_matches_ended_total", "Ended matches by reason."),
     ("ludex_matches_live", "Running and starting matches."),
     ("ludex_owner_held", "Resources in use by each owner of a token."),
+    ("ludex_pages_computed_total", "Pages and pictures that were computed instead of taken from the cache, by kind."),
     ("ludex_refused_total", "Refusals before a session exists, by subject and reason."),
     ("ludex_requests_total", "Requests by type."),
     ("ludex_sessions_live", "Sessions with a connection."),
@@ -228,6 +229,7 @@ mod tests {
     fn every_metric_has_a_description() {
         let metrics = Metrics::new().unwrap();
         metrics.closed("idle");
+        metrics.page("page");
         metrics.ended(EndReason::Finished);
         metrics.count_refusal("hello", "token");
         metrics.turns.record(0.1);
