@@ -481,7 +481,7 @@ pub struct RecordParts {
     pub header: Map<String, Value>,
     /// Events in order of play.
     pub events: Vec<Value>,
-    /// Those fields of [`FOOTER`] that the record has.
+    /// Fields of [`FOOTER`] that are present in the record.
     pub footer: Map<String, Value>,
 }
 

@@ -24,9 +24,9 @@ use crate::runs::episode::episode_of;
 pub enum ColumnKind {
     /// Text, including JSON documents as text.
     Text,
-    /// Signed 64-bit integers.
+    /// Numbers of type `i64`.
     Integer,
-    /// 64-bit floating-point numbers.
+    /// Numbers of type `f64`.
     Number,
     Flag,
 }

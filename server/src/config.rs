@@ -55,7 +55,6 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PairMode {
     Off,
-    /// Rated matches only.
     #[default]
     Rated,
     All,

@@ -157,9 +157,9 @@ async fn page(
     if request.uri().path() == "/metrics" {
         return routes.call(request).await;
     }
-    let wanted = responses::Wanted::of(&request);
+    let options = responses::ResponseOptions::of(&request);
     let answer = routes.call(request).await?;
-    Ok(responses::finish(answer, wanted, &peer, &shared).await)
+    Ok(responses::finish(answer, options, &peer, &shared).await)
 }
 
 /// Computes a part of a response as a job of the client's address.

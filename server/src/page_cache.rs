@@ -7,7 +7,7 @@ use hashlink::LruCache;
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
-use crate::document::Document;
+use crate::response_body::ResponseBody;
 use crate::store::MatchState;
 
 /// Maximum size of all documents in bytes.
@@ -69,7 +69,7 @@ struct Entries {
 }
 
 struct Entry {
-    document: Arc<OnceCell<Document>>,
+    document: Arc<OnceCell<ResponseBody>>,
     bytes: usize,
 }
 
@@ -92,8 +92,8 @@ impl PageCache {
         &self,
         key: PageKey,
         on_made: impl FnOnce(&'static str),
-        make: impl Future<Output = Result<Document, E>>,
-    ) -> Result<Document, E> {
+        make: impl Future<Output = Result<ResponseBody, E>>,
+    ) -> Result<ResponseBody, E> {
         let cell = self.cell(&key);
         let make = async {
             let made = make.await?;
@@ -104,7 +104,7 @@ impl PageCache {
         cell.get_or_try_init(|| make).await.cloned()
     }
 
-    fn cell(&self, key: &PageKey) -> Arc<OnceCell<Document>> {
+    fn cell(&self, key: &PageKey) -> Arc<OnceCell<ResponseBody>> {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.by_key.get(key) {
             return entry.document.clone();
@@ -118,7 +118,7 @@ impl PageCache {
     }
 
     /// Adds the size of a new document to the total, unless its entry was removed meanwhile.
-    fn weigh(&self, key: &PageKey, document: &Arc<OnceCell<Document>>, bytes: usize) {
+    fn weigh(&self, key: &PageKey, document: &Arc<OnceCell<ResponseBody>>, bytes: usize) {
         let mut entries = self.entries.lock();
         let current = entries.by_key.get_mut(key).filter(|entry| Arc::ptr_eq(&entry.document, document));
         if let Some(entry) = current {
@@ -153,7 +153,7 @@ mod tests {
     async fn get(cache: &PageCache, key: PageKey, text: &str, made: &Cell<u32>) -> String {
         let make = async {
             tokio::task::yield_now().await;
-            Ok::<_, Infallible>(Document::new(text.to_owned(), None))
+            Ok::<_, Infallible>(ResponseBody::new(text.to_owned(), None))
         };
         let Ok(document) = cache.get(key, |_| made.set(made.get() + 1), make).await;
         String::from_utf8(document.bytes.to_vec()).unwrap()
@@ -173,7 +173,7 @@ mod tests {
     #[tokio::test]
     async fn failure_is_not_cached() {
         let (cache, made) = (PageCache::new(), Cell::new(0));
-        let failed = cache.get(key("m", 1), |_| (), async { Err::<Document, _>("no") }).await;
+        let failed = cache.get(key("m", 1), |_| (), async { Err::<ResponseBody, _>("no") }).await;
         assert_eq!(failed.unwrap_err(), "no");
         assert_eq!(get(&cache, key("m", 1), "a", &made).await, "a");
     }

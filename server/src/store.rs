@@ -38,7 +38,7 @@ pub use rows::{
     ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, StoredMatch, TicketRow,
     TokenRow, Write,
 };
-use writer::{Completion, Job};
+use writer::{Completion, PendingWrites};
 
 /// Maximum time to wait until a server has created its store.
 const CREATION: Duration = Duration::from_secs(10);
@@ -57,7 +57,7 @@ pub struct Store {
 
 struct Shared {
     path: PathBuf,
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<PendingWrites>,
     readers: Readers,
     /// Next number of each counter, by counter name; `None` in a store opened with [`open_shared`](Self::open_shared).
     counters: Option<Mutex<HashMap<String, u64>>>,
@@ -192,7 +192,7 @@ impl Store {
     }
 
     async fn queue(&self, writes: Vec<Write>, done: Completion) -> Result<(), StoreError> {
-        self.shared.jobs.send(Job { writes, done }).await.map_err(|_| StoreError::Closed)
+        self.shared.jobs.send(PendingWrites { writes, done }).await.map_err(|_| StoreError::Closed)
     }
 
     /// Returns the next number of a counter, from 0, and the write that reserves this number. A number that is used

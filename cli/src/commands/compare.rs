@@ -36,7 +36,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let filter = records::GameFilter::parse(args.game.as_deref())?;
+    let filter = records::RecordFilter::parse(args.game.as_deref())?;
     let runs: Vec<Archive> =
         args.runs.iter().map(|run| Archive::open(run, &args.data)).collect::<anyhow::Result<_>>()?;
     if let [one, other] = &runs[..]
@@ -135,7 +135,7 @@ pub(super) fn sides_of(
     run: &Archive,
     name: &str,
     other: Option<&str>,
-    filter: Option<&records::GameFilter>,
+    filter: Option<&records::RecordFilter>,
 ) -> Vec<ComparedMatch> {
     let lines = RecordLines { found: run.found.clone(), refused: run.refused.clone() };
     let (mut good, refused) = records::verify_records(lines, filter);

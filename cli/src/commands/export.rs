@@ -73,7 +73,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let needs_run =
         args.bundle.is_some() || args.table != ExportTable::Episodes || args.format == ExportFormat::Parquet;
     anyhow::ensure!(!needs_run, "expected a run (for decisions, calls, Parquet and bundles), got {}", args.from.name());
-    let filter = records::GameFilter::parse(args.game.as_deref())?;
+    let filter = records::RecordFilter::parse(args.game.as_deref())?;
     let mut lines = args.from.read()?;
     let texts: Vec<String> = if let Some(notation) = args.format.notation() {
         game::texts(lines, filter.as_ref(), notation, &args.from.name())?

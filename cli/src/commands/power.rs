@@ -119,7 +119,7 @@ impl Args {
 /// Returns a row for each rated agent of a run, and the correlation between the first two agents in the same blocks.
 fn measured_rows(args: &Args, run: &str) -> anyhow::Result<(Vec<PowerRow>, Option<f64>)> {
     let run = Archive::open(run, &args.data)?;
-    let filter = records::GameFilter::parse(Some(&args.game))?;
+    let filter = records::RecordFilter::parse(Some(&args.game))?;
     let lines = RecordLines { found: run.found.clone(), refused: run.refused.clone() };
     let (good, refused) = records::verify_records(lines, filter.as_ref());
     records::warn(&refused);
@@ -153,7 +153,6 @@ fn measured_rows(args: &Args, run: &str) -> anyhow::Result<(Vec<PowerRow>, Optio
     Ok((plans, alike))
 }
 
-/// Describes the assumptions.
 fn assumed(args: &Args, game: &GameRef, prior: Prior, alike: Option<f64>) -> Vec<String> {
     let mut out = vec!["a normal distribution; figures below about 20 blocks are unreliable".to_owned()];
     match &args.from_run {

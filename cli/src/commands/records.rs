@@ -58,7 +58,7 @@ impl RecordSource {
     /// `each`, with the marks that `marks` selects. Returns the refused records in reading order.
     pub(super) fn verify(
         &self,
-        game: Option<&GameFilter>,
+        game: Option<&RecordFilter>,
         marks: BTreeSet<String>,
         mut each: impl FnMut(GameResult),
     ) -> anyhow::Result<Vec<RejectedRecord>> {
@@ -227,17 +227,17 @@ pub(super) fn with_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyh
 }
 
 /// Filter by game. A game string with parameters matches exactly these parameters; a game name matches all parameters.
-pub(super) struct GameFilter {
+pub(super) struct RecordFilter {
     id: String,
     /// Game with the parameters to match, if the filter has parameters.
     exactly: Option<GameRef>,
 }
 
-impl GameFilter {
-    pub(super) fn parse(text: Option<&str>) -> anyhow::Result<Option<GameFilter>> {
+impl RecordFilter {
+    pub(super) fn parse(text: Option<&str>) -> anyhow::Result<Option<RecordFilter>> {
         let Some(text) = text else { return Ok(None) };
         let game = ludex_games::load(text)?;
-        Ok(Some(GameFilter { id: game.spec().game.clone(), exactly: text.contains('(').then_some(game) }))
+        Ok(Some(RecordFilter { id: game.spec().game.clone(), exactly: text.contains('(').then_some(game) }))
     }
 
     /// Returns true if a record matches the filter.
@@ -262,7 +262,7 @@ impl GameFilter {
 /// Verifies records with a progress bar. Returns the verified records that match the filter, and all refused records.
 pub(super) fn verify_records(
     mut lines: RecordLines,
-    game: Option<&GameFilter>,
+    game: Option<&RecordFilter>,
 ) -> (Vec<VerifiedRecord>, Vec<RejectedRecord>) {
     if let Some(game) = game {
         lines.found.retain(|f| game.fits_record(&f.parts));
@@ -321,7 +321,7 @@ impl RatingArgs {
         options: &RatingOptions,
         marks: BTreeSet<String>,
     ) -> anyhow::Result<(Vec<GameResult>, Vec<RejectedRecord>)> {
-        let filter = GameFilter::parse(self.game.as_deref())?;
+        let filter = RecordFilter::parse(self.game.as_deref())?;
         let mut good = Vec::new();
         let refused = from.verify(filter.as_ref(), marks, |result| good.push(result))?;
         warn(&refused);

@@ -17,7 +17,7 @@ pub struct Options {
     pub token: Option<String>,
     /// Name of the agent, required for matches but not for environments.
     pub agent: Option<AgentId>,
-    /// Encoding of messages.
+    /// Encoding of all messages in both directions, fixed for the connection.
     pub encoding: Encoding,
     /// Name of the client program as free text, such as `mybot/0.1`.
     pub client: String,

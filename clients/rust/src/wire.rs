@@ -38,7 +38,7 @@ const LARGEST: usize = 1 << 30;
 const LARGEST_WELCOME: usize = 4 << 20;
 
 /// Returns the maximum size of a message from a server with these limits. An array of bytes has up to four characters
-/// for each byte in JSON, and other fields beside it.
+/// for each byte in JSON. The rest of the message needs room too.
 fn largest(limits: &Limits, encoding: Encoding) -> usize {
     let factor = if encoding == Encoding::Json { 4 } else { 2 };
     let bytes = limits.batch_bytes.saturating_mul(factor).saturating_add(limits.message_bytes);

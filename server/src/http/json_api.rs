@@ -19,11 +19,11 @@ use tokio::io::AsyncReadExt as _;
 
 use super::{Answer, access, compute, failed, games, health, site};
 use crate::auth::{Grant, Scopes};
-use crate::document::Document;
 use crate::metrics;
 use crate::page_cache::PageKind;
 use crate::peer::Peer;
 use crate::quotas::Resource;
+use crate::response_body::ResponseBody;
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
@@ -336,7 +336,7 @@ async fn episode(State(app): App, headers: HeaderMap, id: Result<Path<String>, P
     // Contains what a public spectator sees, and the whole record after its release.
     let write = async {
         let written = app.0.hub.episode(&id, &app.1.job_owner()).await.ok_or_else(no_episode)?;
-        compute(&app.0, &app.1, || Document::new(written, Some(Compression::fast()))).await
+        compute(&app.0, &app.1, || ResponseBody::new(written, Some(Compression::fast()))).await
     };
     match site::cached(&app, &id, PageKind::Episode, write).await {
         Ok(Some(document)) => site::send([(header::CONTENT_TYPE, "application/json")], document),

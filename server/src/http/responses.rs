@@ -6,25 +6,25 @@ use axum::http::{Method, Request, Response, StatusCode};
 use flate2::Compression;
 
 use super::{Answer, compute};
-use crate::document::Document;
 use crate::peer::Peer;
+use crate::response_body::ResponseBody;
 use crate::server_state::ServerState;
 
 /// Maximum size of a body that is hashed at once instead of in a job, in bytes.
 const SMALL: usize = 1_024;
 
 /// Properties of a request that determine the form of the response.
-pub(super) struct Wanted {
+pub(super) struct ResponseOptions {
     is_get: bool,
     gzip: bool,
     /// Values of the header `If-None-Match`.
     known: Vec<HeaderValue>,
 }
 
-impl Wanted {
+impl ResponseOptions {
     pub fn of<B>(request: &Request<B>) -> Self {
         let headers = request.headers();
-        Wanted {
+        ResponseOptions {
             is_get: request.method() == Method::GET,
             gzip: accepts_gzip(headers),
             known: headers.get_all(header::IF_NONE_MATCH).into_iter().cloned().collect(),
@@ -42,21 +42,21 @@ impl Wanted {
 
 /// Adds an entity tag to a response, and compresses it or answers 304 where possible. Errors, streams and empty bodies
 /// stay as they are.
-pub(super) async fn finish(answer: Answer, wanted: Wanted, peer: &Peer, shared: &ServerState) -> Answer {
+pub(super) async fn finish(answer: Answer, options: ResponseOptions, peer: &Peer, shared: &ServerState) -> Answer {
     let (mut head, body) = answer.into_parts();
-    if !wanted.is_get || head.status != StatusCode::OK {
+    if !options.is_get || head.status != StatusCode::OK {
         return Response::from_parts(head, body);
     }
-    let document = match head.extensions.remove::<Document>() {
+    let document = match head.extensions.remove::<ResponseBody>() {
         Some(document) => document,
         None if body.size_hint().exact().is_none_or(|bytes| bytes == 0) => return Response::from_parts(head, body),
         None => {
             // The whole body is in memory already.
             let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
-            let level = (wanted.gzip && is_text(&head.headers)).then(Compression::fast);
+            let level = (options.gzip && is_text(&head.headers)).then(Compression::fast);
             let made = match bytes.len() {
-                ..=SMALL => Ok(Document::new(bytes, None)),
-                _ => compute(shared, peer, move || Document::new(bytes, level)).await,
+                ..=SMALL => Ok(ResponseBody::new(bytes, None)),
+                _ => compute(shared, peer, move || ResponseBody::new(bytes, level)).await,
             };
             match made {
                 Ok(document) => document,
@@ -66,14 +66,14 @@ pub(super) async fn finish(answer: Answer, wanted: Wanted, peer: &Peer, shared: 
     };
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.append(header::VARY, HeaderValue::from_static("accept-encoding"));
-    if wanted.has(&document.tag) {
+    if options.has(&document.tag) {
         head.status = StatusCode::NOT_MODIFIED;
         head.headers.remove(header::CONTENT_TYPE);
         head.headers.insert(header::ETAG, document.tag);
         return Response::from_parts(head, Body::empty());
     }
     head.headers.insert(header::ETAG, document.tag);
-    let bytes = match document.gzip.filter(|_| wanted.gzip) {
+    let bytes = match document.gzip.filter(|_| options.gzip) {
         Some(gzip) => {
             head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             gzip
@@ -119,7 +119,7 @@ mod tests {
     fn known_tags_are_compared_weakly() {
         let has = |values: &[&'static str]| {
             let known = values.iter().map(|value| HeaderValue::from_static(value)).collect();
-            Wanted { is_get: true, gzip: false, known }.has(&HeaderValue::from_static("W/\"a1\""))
+            ResponseOptions { is_get: true, gzip: false, known }.has(&HeaderValue::from_static("W/\"a1\""))
         };
         assert!(has(&["W/\"a1\""]) && has(&["\"b\", \"a1\""]) && has(&["\"b\"", "*"]));
         assert!(!has(&[]) && !has(&["\"b\""]) && !has(&["a1"]));

@@ -31,9 +31,9 @@ use serde_json::Value;
 
 use super::{Answer, access, compute, games, token};
 use crate::auth::{self, Grant};
-use crate::document::Document;
 use crate::page_cache::{PageKey, PageKind};
 use crate::peer::Peer;
+use crate::response_body::ResponseBody;
 use crate::server_state::ServerState;
 
 type App = State<(Arc<ServerState>, Peer)>;
@@ -183,15 +183,15 @@ pub(super) async fn cached(
     (shared, _): &(Arc<ServerState>, Peer),
     id: &str,
     kind: PageKind,
-    make: impl Future<Output = Result<Document, Shut>>,
-) -> Result<Option<Document>, Shut> {
+    make: impl Future<Output = Result<ResponseBody, Shut>>,
+) -> Result<Option<ResponseBody>, Shut> {
     let Some(state) = shared.hub.match_state(id).await else { return Ok(None) };
     let key = PageKey { id: id.to_owned(), state, kind };
     shared.pages.get(key, |kind| shared.metrics.page(kind), make).await.map(Some)
 }
 
 /// Returns a response with a document and headers.
-pub(super) fn send<const N: usize>(headers: [(HeaderName, &'static str); N], document: Document) -> Answer {
+pub(super) fn send<const N: usize>(headers: [(HeaderName, &'static str); N], document: ResponseBody) -> Answer {
     let mut answer = (headers, document.bytes.clone()).into_response();
     answer.extensions_mut().insert(document);
     answer

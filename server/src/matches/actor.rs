@@ -433,7 +433,7 @@ impl Actor {
         let deadline = Instant::now().checked_add(left - WAY.min(left / 10));
         let act = move || {
             let from = Instant::now();
-            let budget = Budget::default().with_deadline(deadline).with_scheduler(&CurrentJob);
+            let budget = Budget::default().with_deadline(deadline).with_scheduler(Some(&CurrentJob));
             let answer = agent.act(&question.ask().with_budget(budget));
             pace.measure(from.elapsed());
             answer

@@ -36,7 +36,7 @@ use self::restore::EndedBeforeRestart;
 use super::actor::Actor;
 use super::lobby::{Lobby, ReservedSeed};
 use crate::catalogue::Catalogue;
-use crate::compute::{Compute, CurrentJob};
+use crate::compute::{Compute, CurrentJob, JobError};
 use crate::config::{Humans, PairMode};
 use crate::metrics::{Metrics, word};
 use crate::opponents::{Opponents, Pace};
@@ -514,6 +514,7 @@ impl Hub {
     /// # Errors
     ///
     /// `match_over` if the client leaves meanwhile. When the client is back, the mirror match is played again.
+    /// `limit` if the server stops the mirror match because too many jobs are started.
     async fn mirror(&self, asked: &RequestedTerms, seats: &[SeatPlan], seed: u64) -> Result<Vec<f64>, Box<Refusal>> {
         let agent = seats.iter().find_map(|s| match &s.occupant {
             Occupant::Agent { agent, .. } => Some(agent.clone()),
@@ -525,15 +526,18 @@ impl Hub {
         let agent: Arc<dyn Agent> = Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>| {
             // A stopped job plays no further moves.
             CurrentJob.pause().map_err(|stopped| AgentError::failed(stopped.to_string()))?;
-            agent.act(&ask.with_budget(ask.budget().with_scheduler(&CurrentJob)))
+            agent.act(&ask.with_budget(ask.budget().with_scheduler(Some(&CurrentJob))))
         }));
         let play = move || {
             let seats = game.spec().players as usize;
             ludex_play::play(&game, vec![agent; seats], seed).ok().filter(|played| played.failure.is_none())
         };
-        let mut job = self.compute.run(&client.account.name, play);
+        let mut job = self.compute.run(&client.account.name, play).interruptible();
         let played = loop {
             match tokio::time::timeout(PRESENCE, &mut job).await {
+                Ok(Err(JobError::Stopped)) => {
+                    return Err(Box::new(Refusal::new(ErrorCode::Limit, "server has too many long calls")));
+                }
                 Ok(played) => break played.ok().flatten(),
                 Err(_) if client.connected() => {}
                 Err(_) => return Err(Box::new(Refusal::new(ErrorCode::MatchOver, "the client left before the match"))),
@@ -621,6 +625,12 @@ impl Hub {
                 }
             }
         }
+    }
+
+    /// Drops the ended matches when the server stops. Their state refers to this hub.
+    pub(crate) fn discard_ended(&self) {
+        let handles: Vec<MatchHandle> = self.live.lock().values().cloned().collect();
+        handles.iter().for_each(MatchHandle::discard);
     }
 
     /// Returns the matches to release when this match ends. These are this match alone, or all matches of its pair if

@@ -24,7 +24,7 @@ const LINGER: Duration = Duration::from_millis(50);
 type Ack = oneshot::Sender<Result<(), StoreError>>;
 
 /// Writes that are stored together, and the caller to notify.
-pub(super) struct Job {
+pub(super) struct PendingWrites {
     pub writes: Vec<Write>,
     pub done: Completion,
 }
@@ -41,7 +41,11 @@ pub(super) enum Completion {
 }
 
 /// Starts the writer on its own thread, so that it does not depend on the runtime of a worker.
-pub(super) fn spawn(opened: OpenStore, queue: mpsc::Receiver<Job>, commits: Commits) -> Result<(), StoreError> {
+pub(super) fn spawn(
+    opened: OpenStore,
+    queue: mpsc::Receiver<PendingWrites>,
+    commits: Commits,
+) -> Result<(), StoreError> {
     let path = opened.path.clone();
     let io = |e| StoreError::io(&path, e);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(io)?;
@@ -64,7 +68,7 @@ pub(super) fn spawn(opened: OpenStore, queue: mpsc::Receiver<Job>, commits: Comm
 struct Writer {
     connection: Connection,
     path: PathBuf,
-    queue: mpsc::Receiver<Job>,
+    queue: mpsc::Receiver<PendingWrites>,
     commits: Commits,
     lock: Option<Lock>,
     /// Running matches with a lost log row. Their logs accept no later rows.
@@ -107,7 +111,7 @@ impl Writer {
     }
 
     /// Collects the next jobs in order. Returns false if the queue is closed.
-    async fn gather(&mut self, batch: &mut Vec<Job>) -> bool {
+    async fn gather(&mut self, batch: &mut Vec<PendingWrites>) -> bool {
         if self.queue.recv_many(batch, BATCH).await == 0 {
             return false;
         }
@@ -124,7 +128,7 @@ impl Writer {
 
     /// Stores a batch and returns the result of each job. If the batch fails as a whole, each job is stored separately,
     /// so that an invalid job does not affect the others.
-    fn keep(&mut self, batch: &[Job]) -> Vec<Result<(), StoreError>> {
+    fn keep(&mut self, batch: &[PendingWrites]) -> Vec<Result<(), StoreError>> {
         let begun = Instant::now();
         let whole = self.transaction(batch);
         self.commits.seconds.record(begun.elapsed());
@@ -149,7 +153,7 @@ impl Writer {
     }
 
     /// Updates the set of matches with lost log rows.
-    fn remember(&mut self, job: &Job, kept: bool) {
+    fn remember(&mut self, job: &PendingWrites, kept: bool) {
         for write in &job.writes {
             match write {
                 Write::Act { id, .. } if !kept => {
@@ -163,7 +167,7 @@ impl Writer {
         }
     }
 
-    fn transaction(&mut self, jobs: &[Job]) -> Result<(), StoreError> {
+    fn transaction(&mut self, jobs: &[PendingWrites]) -> Result<(), StoreError> {
         if jobs.iter().all(|job| job.writes.is_empty()) {
             return Ok(());
         }
@@ -185,7 +189,7 @@ impl Writer {
         done.map(drop).map_err(|e| StoreError::sql(&self.path, e))
     }
 
-    fn apply(&self, jobs: &[Job]) -> Result<(), StoreError> {
+    fn apply(&self, jobs: &[PendingWrites]) -> Result<(), StoreError> {
         for write in jobs.iter().flat_map(|job| &job.writes) {
             if let Write::Act { id, .. } = write
                 && self.broken.contains(id)

@@ -7,8 +7,8 @@ use super::ask;
 /// Number of requests above any burst in these tests.
 const MANY: usize = 1_000;
 
-/// Requests a page until it is refused; returns the refusal.
-async fn refused(server: &Server, headers: &str) -> String {
+/// Requests a page until the server refuses it, and returns the refusal.
+async fn request_until_refused(server: &Server, headers: &str) -> String {
     for _ in 0..MANY {
         let reply = ask(server, "GET /games", headers).await;
         if !reply.starts_with("HTTP/1.1 200") {
@@ -22,7 +22,7 @@ async fn refused(server: &Server, headers: &str) -> String {
 async fn requests_above_the_rate_are_refused() {
     let server = Server::start(|config| config.limits.pages_per_s = 1).await;
     // Each request has a connection of its own.
-    let refusal = refused(&server, "").await;
+    let refusal = request_until_refused(&server, "").await;
     assert!(refusal.starts_with("HTTP/1.1 429") && refusal.contains("rate_limited"), "{refusal}");
     assert!(refusal.contains("retry-after: 1\r\n"), "{refusal}");
     for probe in ["/health", "/healthz", "/readyz"] {
@@ -39,7 +39,7 @@ async fn addresses_behind_a_trusted_proxy_have_their_own_rates() {
     })
     .await;
     let from = |address: &str| format!("X-Forwarded-For: {address}\r\n");
-    refused(&server, &from("203.0.113.7")).await;
+    request_until_refused(&server, &from("203.0.113.7")).await;
     for address in ["203.0.113.8", "203.0.113.7, 203.0.113.9"] {
         assert!(ask(&server, "GET /games", &from(address)).await.starts_with("HTTP/1.1 200"), "{address}");
     }

@@ -11,7 +11,7 @@ use super::{print, records};
 /// error.
 pub(super) fn texts(
     lines: RecordLines,
-    filter: Option<&records::GameFilter>,
+    filter: Option<&records::RecordFilter>,
     notation: Notation,
     name: &str,
 ) -> anyhow::Result<Vec<String>> {

@@ -31,7 +31,7 @@ pub(super) fn run(run: &Archive, args: &Args) -> anyhow::Result<()> {
         return write_bundle(run, file);
     }
     check_terminal(args.format, args.out.as_deref())?;
-    let filter = records::GameFilter::parse(args.game.as_deref())?;
+    let filter = records::RecordFilter::parse(args.game.as_deref())?;
     let chosen: Vec<&SourcedRecord> =
         run.found.iter().filter(|found| filter.as_ref().is_none_or(|game| game.fits_record(&found.parts))).collect();
     let export = export(run, &chosen, args)?;

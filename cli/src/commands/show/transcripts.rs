@@ -18,7 +18,7 @@ use ludex_report::transcript::{Transcript, transcript};
 
 use super::Args;
 use crate::commands::print;
-use crate::commands::records::{self, GameFilter};
+use crate::commands::records::{self, RecordFilter};
 
 #[derive(clap::Args, Default)]
 pub(super) struct MatchFilterArgs {
@@ -84,7 +84,7 @@ fn write_page(run: &Archive, matches: &[Transcript], file: &Path) -> anyhow::Res
 
 /// Returns the transcripts of the matches that pass the filter.
 fn select(run: &Archive, filter: &MatchFilterArgs, seat: Option<Seat>) -> anyhow::Result<Vec<Transcript>> {
-    let game = GameFilter::parse(filter.game.as_deref())?;
+    let game = RecordFilter::parse(filter.game.as_deref())?;
     let judge = judged_agent(run, filter)?;
     let verifier = Verifier::new(ludex_games::builtin());
     let mut out = Vec::new();

@@ -9,7 +9,7 @@ use flate2::Compression;
 use sha2::{Digest as _, Sha256};
 
 use super::{Answer, errors, send};
-use crate::document::Document;
+use crate::response_body::ResponseBody;
 
 const SCRIPT: &[u8] = include_bytes!("../../../../web/dist/app.js");
 const STYLE: &[u8] = include_bytes!("../../../../web/dist/app.css");
@@ -45,8 +45,8 @@ pub(super) fn curves() -> &'static str {
 
 pub(super) async fn file(path: Result<Path<String>, PathRejection>) -> Answer {
     // Compressed at the first request.
-    static FILES: LazyLock<[Document; 3]> = LazyLock::new(|| {
-        [SCRIPT, STYLE, CURVES.as_bytes()].map(|bytes| Document::new(bytes, Some(Compression::best())))
+    static FILES: LazyLock<[ResponseBody; 3]> = LazyLock::new(|| {
+        [SCRIPT, STYLE, CURVES.as_bytes()].map(|bytes| ResponseBody::new(bytes, Some(Compression::best())))
     });
     let [script, style, curves] = &*FILES;
     let (kind, document) = match path.as_ref().map(|Path(file)| file.as_str()) {

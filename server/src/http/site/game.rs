@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::super::failed;
 use super::svg::svg;
 use super::{Answer, App, admitted, compute, errors, games, matches, scales, show, text};
-use crate::document::Document;
 use crate::page_cache::{PageKey, PageKind};
+use crate::response_body::ResponseBody;
 use crate::store::{MatchFilter, MatchState};
 
 /// Maximum length of each list of matches on the page.
@@ -70,7 +70,7 @@ pub(super) async fn picture(State(app): App, path: Result<Path<String>, PathReje
     let make = async {
         let refused = |refusal: Box<Refusal>| Box::new(failed(games::status_of(&refusal), *refusal));
         let game = games::game_of(&id, peer, shared).await.map_err(refused)?;
-        let draw = move || Some(Document::new(first_picture(&*game)?, Some(Compression::fast())));
+        let draw = move || Some(ResponseBody::new(first_picture(&*game)?, Some(Compression::fast())));
         compute(shared, peer, draw).await?.ok_or_else(|| Box::new(errors::no_page()))
     };
     let key = PageKey { id: id.clone(), state: MatchState::default(), kind: PageKind::Game };

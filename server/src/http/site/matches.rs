@@ -24,10 +24,10 @@ use super::{
     Answer, App, Shut, account, admitted, cached, compute, errors, harden, not_rendered, result_text, send, show, shut,
     templates, text, token,
 };
-use crate::document::Document;
 use crate::matches::MatchReplay;
 use crate::page_cache::PageKind;
 use crate::peer::Peer;
+use crate::response_body::ResponseBody;
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
@@ -156,7 +156,7 @@ async fn page_document(
     seat: Option<usize>,
     at: Option<usize>,
     account: &'static str,
-) -> Result<Document, Shut> {
+) -> Result<ResponseBody, Shut> {
     let owner = peer.job_owner();
     let missing = || Box::new(errors::missing("match", id, "/matches", None));
     let look = shared.hub.look(id, seat, &owner).await.ok_or_else(missing)?;
@@ -166,7 +166,7 @@ async fn page_document(
     let (server, id) = (shared.clone(), id.to_owned());
     let render = move || {
         let context = context(&server, &id, &look, seat, [at, last], picture);
-        templates::render(TEMPLATE, account, context).map(|html| Document::new(html, Some(Compression::fast())))
+        templates::render(TEMPLATE, account, context).map(|html| ResponseBody::new(html, Some(Compression::fast())))
     };
     compute(shared, peer, render).await?.map_err(|error| not_rendered(TEMPLATE, &error))
 }
@@ -243,7 +243,7 @@ pub(super) async fn picture(
     let make = async {
         let drawn = shared.hub.picture(&id, seat, at.unwrap_or(usize::MAX), &peer.job_owner()).await;
         let picture = drawn.ok_or_else(|| Box::new(errors::no_page()))?;
-        compute(shared, peer, || Document::new(picture.svg, Some(Compression::fast()))).await
+        compute(shared, peer, || ResponseBody::new(picture.svg, Some(Compression::fast()))).await
     };
     match cached(&app, &id, PageKind::Picture { seat, at }, make).await {
         Ok(Some(picture)) => svg(picture, "private, no-cache"),

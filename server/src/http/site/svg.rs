@@ -3,10 +3,10 @@
 use axum::http::header;
 
 use super::{Answer, send};
-use crate::document::Document;
+use crate::response_body::ResponseBody;
 
 /// Returns an SVG picture as a response with the cache policy `kept`.
-pub(super) fn svg(svg: Document, kept: &'static str) -> Answer {
+pub(super) fn svg(svg: ResponseBody, kept: &'static str) -> Answer {
     let headers = [
         (header::CONTENT_TYPE, "image/svg+xml"),
         (header::CACHE_CONTROL, kept),

@@ -1,4 +1,4 @@
-//! Floods of pages: rated play beside them loses no match, and the flood is refused.
+//! Floods of pages: concurrent rated play loses no match, and the flood is refused.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -83,7 +83,7 @@ async fn idle(process: u32) {
     }
 }
 
-/// Starts the work of a hog, plays beside it, and ends it with its client; starts it again, and ends the server.
+/// Starts the work of a hog, plays at the same time, and ends it with its client; starts it again, and ends the server.
 async fn ends_with_client_and_server(hog: impl AsyncFn(SocketAddr) -> Vec<Client>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));

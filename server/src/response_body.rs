@@ -12,7 +12,7 @@ const SMALL: usize = 1_024;
 
 /// Body of a response. Cloning it shares its bytes.
 #[derive(Clone, Debug)]
-pub(crate) struct Document {
+pub(crate) struct ResponseBody {
     pub bytes: Bytes,
     /// Body in gzip, if this form is smaller than `bytes`.
     pub gzip: Option<Bytes>,
@@ -20,14 +20,14 @@ pub(crate) struct Document {
     pub tag: HeaderValue,
 }
 
-impl Document {
+impl ResponseBody {
     /// Creates a document. If `bytes` has at least [`SMALL`] bytes, also compresses it with `level`.
     pub fn new(bytes: impl Into<Bytes>, level: Option<Compression>) -> Self {
         let bytes = bytes.into();
         let hash = foldhash::quality::FixedState::default();
         let tag = format!("W/\"{:016x}\"", std::hash::BuildHasher::hash_one(&hash, &bytes));
         let gzip = level.filter(|_| bytes.len() >= SMALL).and_then(|level| compressed(&bytes, level));
-        Document { bytes, gzip, tag: HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"\"")) }
+        ResponseBody { bytes, gzip, tag: HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"\"")) }
     }
 
     /// Returns the memory that the document takes, in bytes.
@@ -52,19 +52,19 @@ mod tests {
     #[test]
     fn large_text_is_compressed_without_loss() {
         let text = "a page of text ".repeat(200);
-        let document = Document::new(text.clone(), Some(Compression::fast()));
+        let document = ResponseBody::new(text.clone(), Some(Compression::fast()));
         let gzip = document.gzip.clone().unwrap();
         assert!(gzip.len() < text.len() && document.size() == gzip.len() + text.len());
         let mut back = String::new();
         flate2::read::GzDecoder::new(&gzip[..]).read_to_string(&mut back).unwrap();
         assert_eq!(back, text);
-        assert!(Document::new(text, None).gzip.is_none());
-        assert!(Document::new("small", Some(Compression::fast())).gzip.is_none());
+        assert!(ResponseBody::new(text, None).gzip.is_none());
+        assert!(ResponseBody::new("small", Some(Compression::fast())).gzip.is_none());
     }
 
     #[test]
     fn tag_depends_on_the_bytes_alone() {
-        let tag = |text: &'static str, level| Document::new(text, level).tag;
+        let tag = |text: &'static str, level| ResponseBody::new(text, level).tag;
         assert_eq!(tag("a", None), tag("a", Some(Compression::best())));
         assert_ne!(tag("a", None), tag("b", None));
     }
