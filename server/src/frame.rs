@@ -3,8 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use ludex_protocol::message::SeatView;
-use ludex_protocol::{Encoding, ServerMessage};
+use ludex_protocol::{Encoding, Id, ServerMessage};
 use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
+
+use crate::compute::internal;
 
 /// Encoded message. Its bytes are shared with the socket's buffer.
 #[derive(Clone, Debug)]
@@ -20,6 +22,16 @@ impl WireFrame {
             Encoding::Json => Message::Text(Utf8Bytes::try_from(bytes).unwrap_or_default()),
         };
         WireFrame { encoding, message }
+    }
+
+    /// Encodes a message. A message that cannot be encoded is logged and replaced by an internal error. `re` is the id of
+    /// the request to which the message replies, if any.
+    pub fn encode(encoding: Encoding, re: Option<Id>, message: &ServerMessage) -> Self {
+        let bytes = encoding.encode_server(re, message).unwrap_or_else(|error| {
+            tracing::error!(%error, "message encoding failed");
+            encoding.encode_server(re, &(*internal()).into()).unwrap_or_default()
+        });
+        WireFrame::new(encoding, bytes)
     }
 
     /// Returns the message in `encoding`, reencoded if necessary: a session may resume with a different encoding.

@@ -31,6 +31,7 @@
 pub mod auth;
 pub mod backup;
 pub mod catalogue;
+mod clock;
 pub mod compute;
 pub mod config;
 mod connection_limits;

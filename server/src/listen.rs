@@ -141,7 +141,6 @@ async fn serve_until(
     let ended = tokio::task::spawn_blocking(move || workers.into_iter().try_for_each(Worker::join));
     ended.await.context("waiting for the workers failed")??;
     shared.hub.settle().await;
-    shared.hub.discard_ended();
     shared.hub.close_ladders().await;
     shared.gym.compute.close().await;
     shared.store.clone().close().await?;
@@ -211,7 +210,7 @@ impl Worker {
         let load = Arc::new(AtomicUsize::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (shared, busy) = (shared.clone(), load.clone());
-        let work = move || LocalSet::new().block_on(&runtime, serve(incoming, shared, tls, local, busy));
+        let work = move || LocalSet::new().block_on(&runtime, serve(k, incoming, shared, tls, local, busy));
         let thread = std::thread::Builder::new().name(format!("worker-{k}")).spawn(work)?;
         Ok(Worker { streams, load, thread })
     }
@@ -238,6 +237,7 @@ impl Drop for Load {
 }
 
 async fn serve(
+    index: usize,
     mut incoming: mpsc::UnboundedReceiver<(TcpStream, SocketAddr)>,
     shared: Arc<ServerState>,
     tls: Option<TlsAcceptor>,
@@ -245,6 +245,8 @@ async fn serve(
     load: Arc<AtomicUsize>,
 ) {
     tokio::task::spawn_local(shared.workers.add().keep());
+    // After the heartbeat, so that the matches know the monitor of their thread.
+    tokio::task::spawn_local(shared.hub.clone().run_matches(index));
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {

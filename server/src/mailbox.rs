@@ -1,23 +1,32 @@
 //! Bounded mailbox of a connection.
 
-use ludex_protocol::Id;
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::ServerMessage;
+use ludex_protocol::{Encoding, ErrorCode, Id};
 use tokio::sync::mpsc;
 
-use crate::frame::EventBatch;
+use crate::frame::{EventBatch, WireFrame};
 use crate::stall_monitor::StallMonitor;
 
-/// Message or command for a connection.
+/// Messages or command for a connection.
 #[derive(Clone, Debug)]
 pub enum MailboxItem {
-    /// Message for the client. A reply carries the `id` of its request. Boxed, since each idle connection reserves room
-    /// for many items.
-    Message(Option<Id>, Box<ServerMessage>),
+    /// Encoded messages, in order.
+    Frames(Vec<OutgoingFrame>),
     /// Events shared by many connections.
     Broadcast(EventBatch),
     /// Command to close the connection.
     Close(Close),
+}
+
+/// Encoded message for a client.
+#[derive(Clone, Debug)]
+pub struct OutgoingFrame {
+    /// Id of the request to which the message replies, if any.
+    pub(crate) re: Option<Id>,
+    pub(crate) frame: WireFrame,
+    /// Code and text of the error, if the message is an error.
+    pub(crate) error: Option<(ErrorCode, String)>,
 }
 
 /// Sending end of a connection's bounded mailbox. If the client does not read and the mailbox fills up, the sender
@@ -25,6 +34,7 @@ pub enum MailboxItem {
 #[derive(Clone, Debug)]
 pub struct Mailbox {
     sender: mpsc::Sender<MailboxItem>,
+    encoding: Encoding,
     pulse: StallMonitor,
 }
 
@@ -39,8 +49,17 @@ pub enum Undelivered {
 
 impl Mailbox {
     /// Creates the mailbox of a connection that the current thread serves.
-    pub(crate) fn new(sender: mpsc::Sender<MailboxItem>) -> Self {
-        Mailbox { sender, pulse: StallMonitor::here() }
+    pub(crate) fn new(sender: mpsc::Sender<MailboxItem>, encoding: Encoding) -> Self {
+        Mailbox { sender, encoding, pulse: StallMonitor::here() }
+    }
+
+    /// Encodes a message for the connection. `re` is the id of the request to which the message replies, if any.
+    pub(crate) fn encode(&self, re: Option<Id>, message: &ServerMessage) -> OutgoingFrame {
+        let error = match message {
+            ServerMessage::Error(error) => Some((error.code, error.message.clone())),
+            _ => None,
+        };
+        OutgoingFrame { re, frame: WireFrame::encode(self.encoding, re, message), error }
     }
 
     /// Returns the stall monitor of the thread that serves the connection.
@@ -68,7 +87,7 @@ impl Mailbox {
     ///
     /// The mailbox is full or closed.
     pub fn event(&self, message: ServerMessage) -> Result<(), Undelivered> {
-        self.put(MailboxItem::Message(None, Box::new(message)))
+        self.put(MailboxItem::Frames(vec![self.encode(None, &message)]))
     }
 
     /// Posts shared events that may be dropped.
@@ -90,7 +109,7 @@ impl Mailbox {
     /// Replies to a request. If the mailbox is full, the connection is closed with the reply undelivered, and the
     /// client repeats the request.
     pub fn reply(&self, re: Id, message: impl Into<ServerMessage>) {
-        let _ = self.post(MailboxItem::Message(Some(re), Box::new(message.into())));
+        let _ = self.post(MailboxItem::Frames(vec![self.encode(Some(re), &message.into())]));
     }
 
     /// Returns true if more than half of the mailbox is free.

@@ -1,13 +1,21 @@
-//! The match plane: the tasks that drive matches, and the lobby that seats clients.
+//! The match plane: the event loops that run matches, and the lobby that seats clients.
 
-mod actor;
 mod client;
+mod event_loop;
 mod hub;
+mod joins;
 mod ladder;
+mod live_match;
 pub mod lobby;
+mod loop_context;
+mod match_row;
+mod observer;
+mod plan;
+mod server_agents;
 mod spectators;
 
 pub(crate) use client::MatchClient;
 pub(crate) use hub::MatchReplay;
-pub(crate) use hub::{AgentOptions, fresh_id, storage_failure};
 pub use hub::{Hub, HubConfig};
+pub(crate) use hub::{fresh_id, storage_failure};
+pub(crate) use plan::AgentOptions;

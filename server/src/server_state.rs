@@ -67,7 +67,7 @@ impl ServerState {
             ladders: standing_ladders::open(&config.ladders, &catalogue, &config.opponents, &config.data)?,
         };
         let metrics = Arc::new(metrics);
-        let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone()).await?;
+        let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone(), config.workers).await?;
         Ok(ServerState {
             rates: Rates::new(limits.requests_per_s),
             page_rates: Rates::new(limits.pages_per_s),

@@ -56,6 +56,11 @@ impl StallMonitor {
         }
     }
 
+    /// Returns true if both monitors watch the same thread.
+    pub fn is_same(&self, other: &StallMonitor) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Returns the total stall time of the thread in milliseconds. The total never decreases.
     pub fn lost_ms(&self) -> u64 {
         u64::try_from(self.0.lock().total_stall(Instant::now()).as_millis()).unwrap_or(u64::MAX)

@@ -22,6 +22,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,8 @@ struct Shared {
     path: PathBuf,
     jobs: mpsc::Sender<PendingWrites>,
     readers: Readers,
+    /// Number of asynchronous jobs that the writer has not stored yet.
+    behind: Arc<AtomicUsize>,
     /// Next number of each counter, by counter name; `None` in a store opened with [`open_shared`](Self::open_shared).
     counters: Option<Mutex<HashMap<String, u64>>>,
 }
@@ -125,8 +128,9 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel(writer::QUEUE);
         let (path, readers) = (opened.path.clone(), opened.readers.clone());
-        writer::spawn(opened, queue, commits)?;
-        Ok(Self { shared: Arc::new(Shared { path, jobs, readers, counters }) })
+        let behind = Arc::new(AtomicUsize::new(0));
+        writer::spawn(opened, queue, commits, behind.clone())?;
+        Ok(Self { shared: Arc::new(Shared { path, jobs, readers, behind, counters }) })
     }
 
     /// Returns the path of the database file.
@@ -152,9 +156,20 @@ impl Store {
     ///
     /// [`StoreError::Closed`]; the receipt resolves to those of [`write`](Self::write).
     pub async fn submit(&self, writes: Vec<Write>) -> Result<Receipt, StoreError> {
+        Ok(Receipt(self.submit_groups(vec![writes]).await?))
+    }
+
+    /// Queues groups of writes like [`submit`](Self::submit). Of each group, either all or none are stored; a group that
+    /// fails does not affect the others. The groups share one receipt, which resolves to the result of each group.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Closed`]; the receipt resolves to those of [`write`](Self::write).
+    pub async fn submit_groups(&self, groups: Vec<Vec<Write>>) -> Result<GroupReceipt, StoreError> {
         let (ack, receipt) = oneshot::channel();
-        self.queue(writes, Completion::Durable(ack)).await?;
-        Ok(Receipt(receipt))
+        let count = groups.len();
+        self.queue(groups, Completion::Durable(ack)).await?;
+        Ok(GroupReceipt { receipt, count })
     }
 
     /// Queues `writes` without a receipt. The writes are stored soon and in order, but a crash may lose the last ones.
@@ -164,7 +179,32 @@ impl Store {
     ///
     /// [`StoreError::Closed`].
     pub async fn write_behind(&self, writes: Vec<Write>) -> Result<(), StoreError> {
-        self.queue(writes, Completion::Behind).await
+        self.write_groups_behind(vec![writes]).await
+    }
+
+    /// Queues groups of writes like [`write_behind`](Self::write_behind). Of each group, either all or none are stored.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Closed`].
+    pub async fn write_groups_behind(&self, groups: Vec<Vec<Write>>) -> Result<(), StoreError> {
+        self.shared.behind.fetch_add(1, Ordering::Relaxed);
+        let queued = self.queue(groups, Completion::Behind).await;
+        if queued.is_err() {
+            self.shared.behind.fetch_sub(1, Ordering::Relaxed);
+        }
+        queued
+    }
+
+    /// Waits until all asynchronous writes queued so far are stored or have failed, so that reads see them.
+    pub async fn catch_up(&self) {
+        if self.shared.behind.load(Ordering::Relaxed) > 0 {
+            let (ack, receipt) = oneshot::channel();
+            // A closed store has no writes in its queue.
+            if self.queue(Vec::new(), Completion::Durable(ack)).await.is_ok() {
+                let _ = receipt.await;
+            }
+        }
     }
 
     /// Waits until all writes queued so far are on disk.
@@ -175,7 +215,7 @@ impl Store {
     pub async fn flush(&self) -> Result<(), StoreError> {
         let (ack, receipt) = oneshot::channel();
         self.queue(Vec::new(), Completion::Flush(ack)).await?;
-        Receipt(receipt).await
+        receipt.await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// Stores all queued writes and releases the directory. All other handles then return [`StoreError::Closed`].
@@ -188,11 +228,11 @@ impl Store {
         // Readers close first: the last connection to close removes the log file.
         self.shared.readers.close().await;
         self.queue(Vec::new(), Completion::Close(ack)).await?;
-        Receipt(receipt).await
+        receipt.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    async fn queue(&self, writes: Vec<Write>, done: Completion) -> Result<(), StoreError> {
-        self.shared.jobs.send(PendingWrites { writes, done }).await.map_err(|_| StoreError::Closed)
+    async fn queue(&self, groups: Vec<Vec<Write>>, done: Completion) -> Result<(), StoreError> {
+        self.shared.jobs.send(PendingWrites { groups, done }).await.map_err(|_| StoreError::Closed)
     }
 
     /// Returns the next number of a counter, from 0, and the write that reserves this number. A number that is used
@@ -282,13 +322,30 @@ pub(crate) fn text<T: serde::Serialize>(value: &T) -> Result<String, Unkept> {
 
 /// Future that resolves when a queued write is on disk or has failed.
 #[must_use = "a write may fail"]
-pub struct Receipt(oneshot::Receiver<Result<(), StoreError>>);
+pub struct Receipt(GroupReceipt);
 
 impl Future for Receipt {
     type Output = Result<(), StoreError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context).map(|answer| answer.unwrap_or(Err(StoreError::Closed)))
+        Pin::new(&mut self.0).poll(context).map(|mut results| results.pop().unwrap_or(Err(StoreError::Closed)))
+    }
+}
+
+/// Future that resolves to the result of each group of writes when all groups are on disk or have failed.
+#[must_use = "a write may fail"]
+pub struct GroupReceipt {
+    receipt: oneshot::Receiver<Vec<Result<(), StoreError>>>,
+    count: usize,
+}
+
+impl Future for GroupReceipt {
+    type Output = Vec<Result<(), StoreError>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let count = self.count;
+        let results = Pin::new(&mut self.receipt).poll(context);
+        results.map(|results| results.unwrap_or_else(|_| vec![Err(StoreError::Closed); count]))
     }
 }
 

@@ -124,6 +124,20 @@ impl Hub {
         Ok(())
     }
 
+    /// Starts the matches that the ladder's pairing selects at `now_ms`, in milliseconds since the Unix epoch.
+    fn pair_up(self: &Arc<Self>, ladder: &StandingLadder, now_ms: i64) {
+        if self.draining() {
+            return;
+        }
+        let now = self.now();
+        let begins = self.lobby.lock().pair_up(ladder, now, now_ms);
+        if !begins.is_empty() {
+            begins.into_iter().for_each(|next| self.carry_out(next));
+            // If the joins have room, the second match of a pair starts at once.
+            self.seat();
+        }
+    }
+
     /// Returns true if a match of the ladder's current season is running or pending.
     async fn under_way(&self, ladder: &StandingLadder) -> anyhow::Result<bool> {
         if self.lobby.lock().plays(ladder) {

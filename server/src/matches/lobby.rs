@@ -8,6 +8,7 @@ mod ladder;
 mod pairs;
 mod pending;
 mod queue;
+mod request;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -18,14 +19,15 @@ use ludex_protocol::message::{Join, Queued};
 use ludex_protocol::record::RecordSeat;
 use ludex_referee::schedule::may_share_seed;
 
-use self::joins::StoredJoin;
-pub(crate) use self::joins::shows;
+pub(super) use self::joins::NewJoin;
 pub(super) use self::pairs::{BlockMatch, ReservedSeed};
 use self::pairs::{JoinBlock, Pairs};
 use self::pending::PendingMatches;
 pub(crate) use self::pending::{PendingMatch, PlannedSeat};
 use self::queue::{Queue, QueueKey};
-use super::hub::{AgentOptions, MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
+pub(super) use self::request::StoredJoin;
+pub(crate) use self::request::shows;
+use super::plan::{AgentOptions, MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
 use crate::opponents::Opponent;
 use crate::quotas::Share;
 use crate::sessions::Session;
@@ -147,7 +149,7 @@ pub(super) enum LobbyAction {
 
 /// Data for undoing a failed start.
 pub(super) struct StartRollback {
-    joins: Vec<String>,
+    pub(super) joins: Vec<String>,
     planned: Option<(u64, PendingMatch)>,
     /// Block that the match belongs to, if any.
     block: Option<String>,
@@ -167,7 +169,8 @@ impl Lobby {
         self.joins.insert(id, waiting);
     }
 
-    fn remove(&mut self, id: &str) {
+    /// Removes a join.
+    pub(super) fn remove(&mut self, id: &str) {
         self.unqueue(id);
         self.cut_of(id);
         let Some(w) = self.joins.remove(id) else { return };
@@ -200,7 +203,7 @@ impl Lobby {
     }
 
     /// Adds a join to the list of due joins.
-    fn call(&mut self, id: &str) {
+    pub(super) fn call(&mut self, id: &str) {
         if let Some(w) = self.joins.get_mut(id)
             && !std::mem::replace(&mut w.due, true)
         {

@@ -177,7 +177,13 @@ mod tests {
     fn enter(crowd: &mut Spectators, name: &str, views: Vec<MatchView>) -> mpsc::Receiver<MailboxItem> {
         let (sender, heard) = mpsc::channel(8);
         let session = name.to_owned();
-        crowd.enter(Spectator { session, mailbox: Mailbox::new(sender), to: Watcher::Public, views, behind: false });
+        crowd.enter(Spectator {
+            session,
+            mailbox: Mailbox::new(sender, ludex_protocol::Encoding::Json),
+            to: Watcher::Public,
+            views,
+            behind: false,
+        });
         heard
     }
 

@@ -20,7 +20,7 @@ use crate::catalogue::Catalogue;
 use crate::compute::internal;
 use crate::frame::WireFrame;
 use crate::gym::GymReply;
-use crate::mailbox::MailboxItem;
+use crate::mailbox::{MailboxItem, OutgoingFrame};
 use crate::matches::MatchClient;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
@@ -258,7 +258,7 @@ impl<S: Io> Connection<S> {
             | ClientMessage::Spectate(_)
             | ClientMessage::Unspectate(_) => {
                 self.work.replies.mark_in_flight(id, asked, true);
-                let at = self.shared.hub.at(self.heard);
+                let at = self.shared.hub.clock.at(self.heard);
                 let handled = AssertUnwindSafe(self.player.handle(at, id, message)).catch_unwind().await;
                 if handled.is_err() {
                     tracing::error!("match request panicked");
@@ -327,15 +327,22 @@ impl<S: Io> Connection<S> {
 
     async fn out(&mut self, out: Option<MailboxItem>) -> Result<(), End> {
         match out {
-            Some(MailboxItem::Message(Some(id), message)) => {
-                if let ServerMessage::Error(error) = &*message {
-                    self.count_error(error.code, &error.message);
+            Some(MailboxItem::Frames(frames)) => {
+                let mut sent = Ok(());
+                for OutgoingFrame { re, frame, error } in frames {
+                    if let Some((code, message)) = &error {
+                        self.count_error(*code, message);
+                    }
+                    // All replies are cached, even if the connection breaks meanwhile.
+                    if let Some(id) = re {
+                        self.work.replies.answer(id, None, None, frame.clone());
+                    }
+                    if sent.is_ok() {
+                        sent = self.send(frame).await;
+                    }
                 }
-                let frame = self.encode(Some(id), &message);
-                self.work.replies.answer(id, None, None, frame.clone());
-                self.send(frame).await
+                sent
             }
-            Some(MailboxItem::Message(None, message)) => self.event(*message).await,
             Some(MailboxItem::Broadcast(events)) => {
                 let encoding = self.wire.encoding;
                 for frame in events.iter().filter_map(|event| event.frame(encoding)) {
@@ -380,12 +387,7 @@ impl<S: Io> Connection<S> {
     }
 
     fn encode(&self, re: Option<Id>, message: &ServerMessage) -> WireFrame {
-        let encoding = self.wire.encoding;
-        let bytes = encoding.encode_server(re, message).unwrap_or_else(|e| {
-            tracing::error!(error = %e, "message encoding failed");
-            encoding.encode_server(re, &(*internal()).into()).unwrap_or_default()
-        });
-        WireFrame::new(encoding, bytes)
+        WireFrame::encode(self.wire.encoding, re, message)
     }
 
     async fn send(&mut self, frame: WireFrame) -> Result<(), End> {
@@ -447,10 +449,9 @@ impl<S: Io> Connection<S> {
         mailbox.close();
         // Undelivered replies are cached for the resuming client.
         while let Ok(out) = mailbox.try_recv() {
-            if let MailboxItem::Message(Some(id), message) = out
-                && let Ok(bytes) = wire.encoding.encode_server(Some(id), &message)
-            {
-                work.replies.answer(id, None, None, WireFrame::new(wire.encoding, bytes));
+            let MailboxItem::Frames(frames) = out else { continue };
+            for (id, frame) in frames.into_iter().filter_map(|out| Some((out.re?, out.frame))) {
+                work.replies.answer(id, None, None, frame);
             }
         }
         work.replies.disconnect();
@@ -704,7 +705,9 @@ mod tests {
                         ServerSocket::new(timed(near, PATIENCE), Vec::new(), Encoding::Json, &shared.limits).await;
                     serving.push(tokio::task::spawn_local(serve(wire, peer, shared.clone())));
                 }
+                let matches = tokio::task::spawn_local(shared.hub.clone().run_matches(0));
                 client.await;
+                matches.abort();
                 for served in serving {
                     served.await.unwrap();
                 }

@@ -159,7 +159,7 @@ async fn welcome<S: Io>(
     let key = random("k_")?;
     let (mail, mailbox) = mpsc::channel(MAILBOX);
     let (say, control) = mpsc::unbounded_channel();
-    let (mail, generation) = (Mailbox::new(mail), shared.hub.sessions.generation());
+    let (mail, generation) = (Mailbox::new(mail, wire.encoding), shared.hub.sessions.generation());
     session.hold(&key, SessionConnection { control: say, mailbox: mail.clone(), generation, token: grant.token });
     let player =
         MatchClient::new(shared.hub.clone(), session.clone(), scopes.contains(Scopes::ADMIN), mail, generation);

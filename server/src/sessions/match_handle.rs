@@ -1,4 +1,4 @@
-//! Handle of a running match, and the commands for its task.
+//! Handle of a running match, and the commands for it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -7,12 +7,12 @@ use ludex_env::Seat;
 use ludex_play::machine::interface::Input;
 use ludex_protocol::message::{MatchEntry, MatchFrame, MatchView, PictureView, ResumedMatch};
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::Session;
 use crate::mailbox::Mailbox;
 
-/// Command for the task of a match.
+/// Command for a match.
 pub enum MatchCommand {
     /// Input for the match machine.
     Input(Input),
@@ -65,13 +65,20 @@ pub enum MatchCommand {
     /// Request for a picture of the position after this number of moves and chance outcomes, without hidden
     /// information.
     Picture(usize, oneshot::Sender<Option<PictureView>>),
-    /// Command to end the task of a finished match, since one of its sessions has too many newer finished matches.
+    /// Command to remove a finished match, since one of its sessions has too many newer finished matches, or since its
+    /// time is over.
     Forget,
     /// Notification that a seat's session has ended. A match that waits for absent agents without a time limit is then
     /// suspended and stays in the store. Other matches continue.
     Suspend,
-    /// Notification of the shutdown. Buffered log rows are passed to the store, and later rows are not buffered.
-    Settle(oneshot::Sender<()>),
+    /// Command to pass the match to the store as it is, so that a read of the store finds it.
+    Persist(oneshot::Sender<()>),
+}
+
+/// Queue of commands for matches, each with a number that selects the match.
+pub(crate) trait MatchInbox: Send + Sync {
+    /// Adds a command. Returns false if no command is executed anymore.
+    fn send(&self, number: u64, command: MatchCommand) -> bool;
 }
 
 /// Handle of a running match.
@@ -79,56 +86,44 @@ pub enum MatchCommand {
 pub struct MatchHandle(Arc<SharedMatch>);
 
 struct SharedMatch {
-    tx: mpsc::UnboundedSender<Box<MatchCommand>>,
+    inbox: Arc<dyn MatchInbox>,
+    number: u64,
+    /// True until the match is removed.
+    open: Mutex<bool>,
     entry: MatchEntry,
     seated: Vec<Option<String>>,
     holders: Mutex<Vec<Weak<Session>>>,
     over: AtomicBool,
     released: AtomicBool,
-    /// Ended match without a task.
-    parked: Mutex<Option<ParkedMatch>>,
     /// Number of log rows for which the match has sent the events, or is about to.
     rows: AtomicU64,
 }
 
-/// Closure that restarts the task of a parked match.
-pub(crate) type ParkedMatch = Box<dyn FnOnce() + Send>;
-
 impl MatchHandle {
-    /// Creates a handle. `seated` holds the sessions that have seats at the start.
+    /// Creates the handle of match `number`. `seated` holds the sessions that have seats at the start.
     pub(crate) fn new(
-        tx: mpsc::UnboundedSender<Box<MatchCommand>>,
+        inbox: Arc<dyn MatchInbox>,
+        number: u64,
         entry: MatchEntry,
         seated: Vec<Option<String>>,
         over: bool,
     ) -> Self {
         let holders = Mutex::new(seated.iter().map(|_| Weak::new()).collect());
         let (over, released) = (AtomicBool::new(over), AtomicBool::new(false));
-        let (rows, parked) = (AtomicU64::new(0), Mutex::default());
-        MatchHandle(Arc::new(SharedMatch { tx, entry, seated, holders, over, released, parked, rows }))
+        let (open, rows) = (Mutex::new(true), AtomicU64::new(0));
+        MatchHandle(Arc::new(SharedMatch { inbox, number, open, entry, seated, holders, over, released, rows }))
     }
 
-    /// Sends a command to the match. If the match is parked, restarts its task. Returns false if the match is gone.
-    pub fn send(&self, cmd: MatchCommand) -> bool {
-        let sent = self.0.tx.send(Box::new(cmd)).is_ok();
-        // Released before the call, which may lock other state.
-        let parked = self.0.parked.lock().take();
-        parked.into_iter().for_each(|wake| wake());
-        sent
+    /// Sends a command to the match. Returns false if the match is gone.
+    pub fn send(&self, command: MatchCommand) -> bool {
+        // Locked, so that no command is added after the match is closed.
+        let open = self.0.open.lock();
+        *open && self.0.inbox.send(self.0.number, command)
     }
 
-    /// Drops a parked match, whose state refers to this handle.
-    pub(crate) fn discard(&self) {
-        // Released before the drop, which may lock other state.
-        let parked = self.0.parked.lock().take();
-        drop(parked);
-    }
-
-    /// Parks the match until the next command. `parked` is called under the lock that [`send`](Self::send) takes after
-    /// sending a command, and returns `None` if a command has arrived.
-    pub(crate) fn park(&self, parked: impl FnOnce() -> Option<ParkedMatch>) {
-        let mut slot = self.0.parked.lock();
-        *slot = parked();
+    /// Refuses commands from now on. Commands that were sent before are still executed.
+    pub(crate) fn close(&self) {
+        *self.0.open.lock() = false;
     }
 
     /// Returns the match's entry in lists of matches.
@@ -181,6 +176,15 @@ impl MatchHandle {
     /// Returns the owner charged for the server agents' computation: that of the first client.
     pub(crate) fn owner(&self) -> Arc<str> {
         self.holders().first().map_or_else(|| Arc::from(self.0.entry.match_id.as_str()), |s| s.account.name.clone())
+    }
+
+    /// Returns the id of the session that holds each seat; `None` for a server agent.
+    pub(crate) fn session_ids(&self) -> Vec<Option<String>> {
+        let holders = self.0.holders.lock();
+        let id = |(holder, seated): (&Weak<Session>, &Option<String>)| {
+            holder.upgrade().map(|session| session.id.clone()).or_else(|| seated.clone())
+        };
+        holders.iter().zip(&self.0.seated).map(id).collect()
     }
 
     /// Returns the sessions that hold seats in the match.

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -21,17 +23,17 @@ const BATCH: usize = 1_024;
 /// Time for which writes without a waiting caller are collected, so that they share one commit.
 const LINGER: Duration = Duration::from_millis(50);
 
-type Ack = oneshot::Sender<Result<(), StoreError>>;
+type Ack<T = Result<(), StoreError>> = oneshot::Sender<T>;
 
-/// Writes that are stored together, and the caller to notify.
+/// Groups of writes, and the caller to notify. The writes of a group are stored together.
 pub(super) struct PendingWrites {
-    pub writes: Vec<Write>,
+    pub groups: Vec<Vec<Write>>,
     pub done: Completion,
 }
 
 pub(super) enum Completion {
-    /// Notify the caller when the writes are durable.
-    Durable(Ack),
+    /// Notify the caller of the result of each group when the writes are durable.
+    Durable(Ack<Vec<Result<(), StoreError>>>),
     /// Notify no caller of the result.
     Behind,
     /// Notify the caller when all earlier writes are durable, and report the first failure of an asynchronous write.
@@ -45,6 +47,7 @@ pub(super) fn spawn(
     opened: OpenStore,
     queue: mpsc::Receiver<PendingWrites>,
     commits: Commits,
+    behind: Arc<AtomicUsize>,
 ) -> Result<(), StoreError> {
     let path = opened.path.clone();
     let io = |e| StoreError::io(&path, e);
@@ -54,6 +57,7 @@ pub(super) fn spawn(
         path: opened.path,
         queue,
         commits,
+        behind,
         lock: opened.lock,
         broken: HashSet::new(),
         lost: None,
@@ -70,6 +74,8 @@ struct Writer {
     path: PathBuf,
     queue: mpsc::Receiver<PendingWrites>,
     commits: Commits,
+    /// Number of queued asynchronous jobs.
+    behind: Arc<AtomicUsize>,
     lock: Option<Lock>,
     /// Running matches with a lost log row. Their logs accept no later rows.
     broken: HashSet<String>,
@@ -83,14 +89,15 @@ impl Writer {
         let mut closers = Vec::new();
         while self.gather(&mut batch).await {
             let outcomes = self.keep(&batch);
-            for (job, outcome) in batch.drain(..).zip(outcomes) {
+            for (job, outcomes) in batch.drain(..).zip(outcomes) {
                 match job.done {
-                    Completion::Durable(ack) => tell(ack, outcome),
+                    Completion::Durable(ack) => tell(ack, outcomes),
                     Completion::Behind => {
-                        if let Err(error) = outcome {
+                        for error in outcomes.into_iter().filter_map(Result::err) {
                             tracing::error!(%error, "asynchronous write failed");
                             self.lost.get_or_insert(error);
                         }
+                        self.behind.fetch_sub(1, Ordering::Relaxed);
                     }
                     Completion::Flush(ack) => tell(ack, self.lost.take().map_or(Ok(()), Err)),
                     Completion::Close(ack) => {
@@ -126,35 +133,27 @@ impl Writer {
         true
     }
 
-    /// Stores a batch and returns the result of each job. If the batch fails as a whole, each job is stored separately,
-    /// so that an invalid job does not affect the others.
-    fn keep(&mut self, batch: &[PendingWrites]) -> Vec<Result<(), StoreError>> {
+    /// Stores a batch and returns the result of each job's groups. If the batch fails as a whole, each group is stored
+    /// separately, so that an invalid group does not affect the others.
+    fn keep(&mut self, batch: &[PendingWrites]) -> Vec<Vec<Result<(), StoreError>>> {
         let begun = Instant::now();
-        let whole = self.transaction(batch);
+        let groups = || batch.iter().flat_map(|job| &job.groups);
+        let whole = self.transaction(groups());
         self.commits.seconds.record(begun.elapsed());
         self.commits.jobs.record(batch.len() as f64);
-        let mut outcomes = Vec::with_capacity(batch.len());
-        match whole {
-            Ok(()) => outcomes.resize(batch.len(), Ok(())),
-            Err(error) if batch.len() == 1 => outcomes.push(Err(error)),
-            Err(_) => {
-                for job in batch {
-                    let outcome = self.transaction(std::slice::from_ref(job));
-                    // Before the next job is tried, since a later row of the same match must not be stored.
-                    self.remember(job, outcome.is_ok());
-                    outcomes.push(outcome);
-                }
-            }
-        }
-        for (job, outcome) in batch.iter().zip(&outcomes) {
-            self.remember(job, outcome.is_ok());
-        }
-        outcomes
+        let alone = whole.is_err() && groups().count() > 1;
+        let mut keep_group = |group: &Vec<Write>| {
+            let outcome = if alone { self.transaction(std::iter::once(group)) } else { whole.clone() };
+            // Before the next group is tried, since a later row of the same match must not be stored.
+            self.remember(group, outcome.is_ok());
+            outcome
+        };
+        batch.iter().map(|job| job.groups.iter().map(&mut keep_group).collect()).collect()
     }
 
     /// Updates the set of matches with lost log rows.
-    fn remember(&mut self, job: &PendingWrites, kept: bool) {
-        for write in &job.writes {
+    fn remember(&mut self, group: &[Write], kept: bool) {
+        for write in group {
             match write {
                 Write::Act { id, .. } if !kept => {
                     self.broken.insert(id.clone());
@@ -167,13 +166,14 @@ impl Writer {
         }
     }
 
-    fn transaction(&mut self, jobs: &[PendingWrites]) -> Result<(), StoreError> {
-        if jobs.iter().all(|job| job.writes.is_empty()) {
+    fn transaction<'a>(&mut self, groups: impl Iterator<Item = &'a Vec<Write>>) -> Result<(), StoreError> {
+        let mut writes = groups.flatten().peekable();
+        if writes.peek().is_none() {
             return Ok(());
         }
         // On a full disk SQLite rolls back by itself, so this does not depend on the transaction state.
         self.run_sql("BEGIN IMMEDIATE")?;
-        let mut result = self.apply(jobs);
+        let mut result = writes.try_for_each(|write| self.apply(write));
         if result.is_ok() {
             result = self.run_sql("COMMIT");
         }
@@ -189,16 +189,13 @@ impl Writer {
         done.map(drop).map_err(|e| StoreError::sql(&self.path, e))
     }
 
-    fn apply(&self, jobs: &[PendingWrites]) -> Result<(), StoreError> {
-        for write in jobs.iter().flat_map(|job| &job.writes) {
-            if let Write::Act { id, .. } = write
-                && self.broken.contains(id)
-            {
-                return Err(StoreError::Broken { id: id.clone() });
-            }
-            apply(&self.connection, write).map_err(|e| failed(&self.path, e))?;
+    fn apply(&self, write: &Write) -> Result<(), StoreError> {
+        if let Write::Act { id, .. } = write
+            && self.broken.contains(id)
+        {
+            return Err(StoreError::Broken { id: id.clone() });
         }
-        Ok(())
+        apply(&self.connection, write).map_err(|e| failed(&self.path, e))
     }
 }
 
@@ -210,6 +207,6 @@ fn failed(path: &Path, failed: Failed) -> StoreError {
 }
 
 /// Notifies the caller of the outcome. If the caller no longer waits, the write stays stored.
-fn tell(ack: Ack, outcome: Result<(), StoreError>) {
+fn tell<T>(ack: Ack<T>, outcome: T) {
     let _ = ack.send(outcome);
 }

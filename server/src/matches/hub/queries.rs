@@ -27,6 +27,7 @@ impl Hub {
             return Ok(self.running_matches(which));
         }
         let filter = MatchFilter { game: which.game.clone(), live: Some(false), ..MatchFilter::default() };
+        self.store.catch_up().await;
         let lines = self.store.matches(&filter, which.limit.min(LIST_LIMIT)).await?;
         // Times in the protocol count from the start of the server.
         let began = ludex_play::time::epoch_ms() - i64::try_from(self.now()).unwrap_or(i64::MAX);
@@ -56,6 +57,7 @@ impl Hub {
         owner: &Arc<str>,
     ) -> anyhow::Result<Value> {
         let limit = limit.min(LIST_LIMIT);
+        self.store.catch_up().await;
         let lines = self.store.matches(filter, limit).await?;
         let list = move || {
             let mut page = json!({ "matches": lines.iter().map(entry_of).collect::<Vec<_>>() });

@@ -38,6 +38,7 @@ impl Hub {
         if let Some(handle) = self.handle(id).filter(MatchHandle::live) {
             return Some(MatchState { rows: handle.rows(), ..MatchState::default() });
         }
+        self.store.catch_up().await;
         self.store.match_state(id).await.unwrap_or_else(|error| {
             tracing::error!(id, %error, "reading the state of a match failed");
             None
@@ -129,10 +130,19 @@ impl Hub {
         if self.runs.holds(id) {
             return None;
         }
+        self.persist(id).await;
         self.store.episode(id).await.unwrap_or_else(|error| {
             tracing::error!(id, %error, "reading an episode failed");
             None
         })
+    }
+
+    /// Waits until the store has the match as it is now.
+    async fn persist(&self, id: &str) {
+        if self.handle(id).is_some() {
+            self.ask(id, MatchCommand::Persist).await;
+        }
+        self.store.catch_up().await;
     }
 
     /// Returns true if a match is hidden until its season ends. The list of matches contains hidden matches too.

@@ -8,8 +8,10 @@ use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{AcceptedMove, LogRow, MatchSetup};
 use ludex_protocol::record::{AgentKind, Header, MoveRecord, Record, RecordEvent};
 
-use super::{Hub, Occupant, Secret};
+use super::Hub;
 use crate::matches::lobby::BlockMatch;
+use crate::matches::match_row::Secret;
+use crate::matches::plan::Occupant;
 use crate::sessions::{ClientInfo, ENDED, Session};
 use crate::standing_ladders::is_label;
 use crate::store::{SessionRow, StoreError, StoredMatch, Write};
@@ -168,7 +170,7 @@ impl Hub {
         let (machine, asks) = MatchMachine::restore(setup, rows, self.now())?;
         let write = Write::Restarted { id: kept.row.id.clone(), restarts };
         self.store.write(vec![write]).await.map_err(|e| e.to_string())?;
-        self.launch(machine, occupants, count, asks);
+        self.launch_stored(machine, &occupants, count, asks);
         Ok(())
     }
 
@@ -197,7 +199,7 @@ impl Hub {
         let occupants = self.occupants_of(&setup, &secret, &kept)?;
         let record = serde_json::from_str(&end.record).map_err(|e| e.to_string())?;
         let machine = MatchMachine::recall(setup, rows_of(&kept)?, record, self.now())?;
-        let handle = self.launch(machine, occupants, 0, Vec::new());
+        let handle = self.launch_stored(machine, &occupants, 0, Vec::new());
         if kept.released {
             handle.release();
         }

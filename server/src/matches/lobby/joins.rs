@@ -1,183 +1,46 @@
-//! Arrival and removal of joins, and execution of the lobby's actions.
+//! Arrival, transfer and removal of joins.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ludex_env::GameRef;
-use ludex_protocol::error::{ErrorCode, Refusal, truncate_text};
-use ludex_protocol::message::{Join, Joined, MatchView, Queued, ResumedJoin, ServerMessage};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use ludex_protocol::message::ResumedJoin;
 
 use super::queue::QueueKey;
-use super::{LobbyAction, PendingMatch, WaitingJoin};
-use crate::gym::check_search;
-use crate::matches::hub::{Hub, fresh_id, storage_failure};
-use crate::opponents::{Opponent, random_plies};
-use crate::quotas::Resource;
+use super::request::StoredJoin;
+use super::{Lobby, PendingMatch, WaitingJoin};
+use crate::opponents::Opponent;
+use crate::quotas::Share;
 use crate::sessions::Session;
-use crate::store::{JoinRow, Unkept, Write, text};
+use crate::standing_ladders::StandingLadder;
 
-/// Delay before a failed match start is retried.
-const LATER: Duration = Duration::from_secs(1);
-
-/// Stored form of a join. The number of remaining matches is derived from the join's stored matches.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct StoredJoin {
-    #[serde(skip)]
-    pub(super) id: String,
-    pub(super) request: Join,
-    /// Total number of matches; `None`: unlimited until `leave`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    count: Option<u32>,
-    /// Id of the `join` request. A client that repeats this request after a crash of the server gets the same join.
-    #[serde(default)]
-    re: i64,
+/// Join that arrives.
+pub(in crate::matches) struct NewJoin {
+    pub(in crate::matches) kept: StoredJoin,
+    pub(in crate::matches) session: Arc<Session>,
+    /// Game to play; `None` for a join by ticket, since the ticket's run chooses the game.
+    pub(in crate::matches) game: Option<GameRef>,
+    /// Ladder that the join enters, if any.
+    pub(in crate::matches) ladder: Option<Arc<StandingLadder>>,
+    /// Server agents that the join plays against.
+    pub(in crate::matches) against: Vec<Opponent>,
+    /// True if each match of the join is paired or has a mirror match.
+    pub(in crate::matches) paired: bool,
+    /// Number of matches that the join has played before a restart.
+    pub(in crate::matches) played: u32,
+    /// Reserved shares of the owner's quotas.
+    pub(in crate::matches) shares: [Share; 2],
 }
 
-impl Hub {
-    /// Processes a `join` request, then starts the matches that have become possible.
-    pub(in crate::matches) async fn join(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Join) {
-        let ticket = request.ticket.clone();
-        let entered = self.enter(session, re, request).await;
-        let Some(mailbox) = session.mailbox() else { return };
-        match entered {
-            Ok(id) => {
-                mailbox.reply(re, ServerMessage::Joined(Joined { join: id.clone() }));
-                self.ready(&id);
-                if let Some(ticket) = ticket {
-                    self.ticket_shown(&ticket).await;
-                }
-            }
-            Err(e) => mailbox.reply(re, *e),
-        }
-    }
-
-    /// Marks a join as ready to start matches. Called after the client has received the reply.
-    pub(crate) fn ready(self: &Arc<Self>, id: &str) {
-        {
-            let mut lobby = self.lobby.lock();
-            if let Some(w) = lobby.joins.get_mut(id) {
-                w.ready = true;
-            }
-            lobby.call(id);
-        }
-        self.seat();
-    }
-
-    /// Adds a join. The join starts no match before it is [ready](Self::ready).
-    pub(crate) async fn enter(
-        &self,
-        session: &Arc<Session>,
-        re: i64,
-        mut request: Join,
-    ) -> Result<String, Box<Refusal>> {
-        // A completed request is only repeated if its reply was lost in a crash.
-        if let Some(w) = self.lobby.lock().of_session(&session.id).find(|w| w.kept.re == re) {
-            return Ok(w.kept.id.clone());
-        }
-        if self.draining() {
-            let message = "server is shutting down and accepts no new joins";
-            return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
-        }
-        let (mut id, mut count) = (fresh_id('j')?, (request.count > 0).then_some(request.count));
-        if let Some(ticket) = request.ticket.clone() {
-            let row = self.store.ticket(&ticket).await.map_err(|e| storage_failure(&e))?;
-            let row = row.filter(|row| row.agent == session.name()).ok_or_else(|| {
-                let e = Refusal::new(ErrorCode::Forbidden, "expected a ticket issued for this agent name");
-                Box::new(e.path("ticket"))
-            })?;
-            id = self.store.show_ticket(&ticket, &id).await.map_err(|e| storage_failure(&e))?;
-            // The run identifies the join.
-            request.game = row.run.unwrap_or_default();
-            (request.count, count) = (0, None);
-        }
-        // The game of a join by ticket is known by its run.
-        let game = match request.ticket {
-            Some(_) => None,
-            None => {
-                let (catalogue, owner) = (&self.config.catalogue, &session.account.name);
-                let game = catalogue.load_as(&self.compute, owner, &request.game, &request.params).await?;
-                if request.against.is_some() {
-                    // Measured here for the limit of search below.
-                    let measured = game.clone();
-                    let _ = self.compute.run(owner, move || random_plies(&measured)).await;
-                }
-                Some(game)
-            }
-        };
-        if let Some(game) = &game {
-            self.enter_ladder(session, &mut request, game)?;
-        }
-        let kept = StoredJoin { id: id.clone(), request, count, re };
-        let row = kept.row(&session.id).map_err(|e| storage_failure(&e))?;
-        let again = {
-            let mut lobby = self.lobby.lock();
-            let known = lobby.joins.get_mut(&id).map(|w| w.kept.re = re).is_some();
-            if known {
-                // Repeated ticket: the existing join moves to the session that sent it.
-                lobby.give(&id, session);
-            }
-            known
-        };
-        if !again {
-            self.wait(session, kept, game, 0)?;
-        }
-        // Stored before the reply, so that the client has the join after a crash.
-        if let Err(error) = self.store.write(vec![Write::Join(row)]).await {
-            if !again {
-                self.lobby.lock().remove(&id);
-            }
-            return Err(storage_failure(&error));
-        }
-        Ok(id)
-    }
-
-    /// Restores a join from before a restart. `played` is the number of matches that the join has already played.
-    ///
-    /// # Errors
-    ///
-    /// The reason why the join cannot be restored.
-    pub(in crate::matches) fn rejoin(&self, session: &Arc<Session>, row: JoinRow, played: u32) -> anyhow::Result<()> {
-        let kept: StoredJoin = serde_json::from_str(&row.body)?;
-        let kept = StoredJoin { id: row.id.clone(), ..kept };
-        let load = || self.config.catalogue.load(&kept.request.game, &kept.request.params);
-        let game = kept.request.ticket.is_none().then(load).transpose();
-        let waits = game.and_then(|game| self.wait(session, kept, game, played));
-        waits.map_err(|e| anyhow::anyhow!(e.message))?;
-        if let Some(w) = self.lobby.lock().joins.get_mut(&row.id) {
-            w.ready = true;
-        }
-        Ok(())
-    }
-
-    fn wait(
-        &self,
-        session: &Arc<Session>,
-        kept: StoredJoin,
-        game: Option<GameRef>,
-        played: u32,
-    ) -> Result<(), Box<Refusal>> {
-        let r = &kept.request;
-        self.has_room(session, r)?;
-        let mut against = Vec::new();
-        if let Some(game) = &game {
-            shows(game, r)?;
-            against = self.against(r, game)?;
-        }
-        let limits = &self.config.limits;
-        let cost = |o: &Opponent| game.as_ref().map_or(0, |game| self.config.opponents.plies(&o.spec, game));
-        let steps = against.iter().map(cost).max().unwrap_or(0);
-        check_search(steps, r.slots as usize, limits).map_err(|e| Box::new(e.path("slots")))?;
-        let share = |goods, count| session.account.take(goods, count, limits);
-        let shares =
-            [share(Resource::Joins, 1)?, share(Resource::Matches, r.slots).map_err(|e| Box::new(e.path("slots")))?];
-        let ladder = game.as_ref().and_then(|game| self.ladder_of(r, &game.spec().string));
-        let paired = r.pairs.unwrap_or_else(|| self.config.pairs.default_of(r.rated));
-        let waiting = WaitingJoin {
-            session: session.clone(),
-            kind: QueueKey::of(game.as_ref().map_or("", |game| &game.spec().string), r, paired),
+impl Lobby {
+    /// Adds a join, which starts no match before it is [ready](Self::ready).
+    pub(in crate::matches) fn add(&mut self, new: NewJoin) {
+        let NewJoin { kept, session, game, ladder, against, paired, played, shares } = new;
+        let name = game.as_ref().map_or("", |game| &game.spec().string);
+        self.insert(WaitingJoin {
+            kind: QueueKey::of(name, &kept.request, paired),
+            left: kept.count.map(|count| count.saturating_sub(played)),
+            session,
             paired,
             ladder,
             since: None,
@@ -186,7 +49,6 @@ impl Hub {
             arrival: 0,
             against,
             _shares: shares,
-            left: kept.count.map(|count| count.saturating_sub(played)),
             played,
             running: 0,
             told: false,
@@ -194,254 +56,107 @@ impl Hub {
             due: false,
             kept,
             game,
-        };
-        self.lobby.lock().insert(waiting);
-        Ok(())
+        });
     }
 
-    /// Checks that the session's limits allow this join in addition to the session's other joins.
-    fn has_room(&self, session: &Session, r: &Join) -> Result<(), Box<Refusal>> {
-        let most = self.config.limits.matches;
-        let refusal = if r.slots == 0 || r.slots > most {
-            let e = Refusal::new(ErrorCode::Limit, format!("slots: expected 1 to {most}, got {}", r.slots))
-                .path("slots")
-                .got(r.slots);
-            e.allowed(format!("1 to {most}"))
-        } else if self.lobby.lock().of_session(&session.id).count() >= self.config.limits.joins as usize {
-            let most = self.config.limits.joins;
-            let message = format!("expected at most {most} joins per session; leave one or wait for one to end");
-            Refusal::new(ErrorCode::Limit, message).allowed(most)
-        } else if session.running() + r.slots as usize > most as usize {
-            let message = format!("expected at most {most} concurrent matches per session");
-            Refusal::new(ErrorCode::Limit, message).allowed(most)
-        } else {
-            return Ok(());
-        };
-        Err(Box::new(refusal))
-    }
-
-    fn against(&self, r: &Join, game: &GameRef) -> Result<Vec<Opponent>, Box<Refusal>> {
-        let Some(specs) = &r.against else { return Ok(Vec::new()) };
-        let others = game.spec().players as usize - 1;
-        if specs.len() != others && specs.len() != 1 {
-            let e = Refusal::new(
-                ErrorCode::BadShape,
-                format!("expected {others} opponents for {}, or one for all other seats", r.game),
-            );
-            return Err(Box::new(e.path("against").got(specs.len()).allowed(others)));
+    /// Allows a join to start matches.
+    pub(in crate::matches) fn ready(&mut self, id: &str) {
+        if let Some(w) = self.joins.get_mut(id) {
+            w.ready = true;
         }
-        let seat = |k: usize| {
-            let text = specs.get(k).unwrap_or(&specs[0]);
-            let seated = self.config.opponents.seat(text, game, r.rated);
-            seated.map_err(|e| Box::new(e.path("against").at(k.min(specs.len() - 1))))
-        };
-        (0..others).map(seat).collect()
+        self.call(id);
     }
 
-    /// Cancels the remaining matches of a join. Returns false if the session does not hold this join.
-    pub(in crate::matches) async fn leave(self: &Arc<Self>, session: &Session, join: &str) -> bool {
-        {
-            let mut lobby = self.lobby.lock();
-            let Some(w) = lobby.joins.get_mut(join).filter(|w| w.session.id == session.id) else { return false };
-            w.left = Some(0);
-            if w.running == 0 {
-                lobby.remove(join)
-            } else {
-                lobby.unqueue(join);
-                lobby.cut_of(join);
-            }
-        }
-        self.joins_gone(vec![join.to_owned()]).await;
-        // Other joins may have waited for this one.
-        self.seat();
+    /// Returns the join that a session requested with the request `re`.
+    pub(in crate::matches) fn requested(&self, session: &str, re: i64) -> Option<String> {
+        self.of_session(session).find(|w| w.kept.re == re).map(|w| w.kept.id.clone())
+    }
+
+    /// Moves an existing join to the session that repeated its ticket with the request `re`. Returns false if there is no
+    /// such join.
+    pub(in crate::matches) fn repeat(&mut self, id: &str, session: &Arc<Session>, re: i64) -> bool {
+        let Some(w) = self.joins.get_mut(id) else { return false };
+        w.kept.re = re;
+        self.give(id, session);
         true
     }
 
-    /// Removes finished joins from the store. The write is asynchronous: after a crash, a finished join may be restored
-    /// without remaining matches.
-    pub(in crate::matches) async fn joins_gone(&self, ids: Vec<String>) {
-        let (released, left) = {
-            let mut lobby = self.lobby.lock();
-            (lobby.pairs.take_due(), std::mem::take(&mut lobby.left))
-        };
-        left.iter().for_each(|run| self.pause_run(run));
-        let mut writes: Vec<Write> = ids.into_iter().map(|id| Write::JoinGone { id }).collect();
-        if !released.is_empty() {
-            writes.push(Write::Released { ids: released.clone() });
+    /// Returns the number of a session's joins.
+    pub(in crate::matches) fn count_of(&self, session: &str) -> usize {
+        self.of_session(session).count()
+    }
+
+    /// Cancels the remaining matches of a join. Returns false if the session does not hold this join.
+    pub(in crate::matches) fn leave(&mut self, session: &str, id: &str) -> bool {
+        let Some(w) = self.joins.get_mut(id).filter(|w| w.session.id == session) else { return false };
+        w.left = Some(0);
+        if w.running == 0 {
+            self.remove(id);
+        } else {
+            self.unqueue(id);
+            self.cut_of(id);
         }
-        if writes.is_empty() {
-            return;
-        }
-        match self.store.write_behind(writes).await {
-            Ok(()) => self.mark_released(&released),
-            Err(error) => tracing::error!(%error, "storing the end of a join failed"),
-        }
+        true
     }
 
     /// Returns the joins of a session, for `welcome`.
-    pub(in crate::matches) fn joins_of(&self, session: &str) -> Vec<ResumedJoin> {
-        let held =
+    pub(in crate::matches) fn resumed(&self, session: &str) -> Vec<ResumedJoin> {
+        let resumed =
             |w: &WaitingJoin| ResumedJoin { join: w.kept.id.clone(), game: w.request().game.clone(), left: w.left };
-        self.lobby.lock().of_session(session).map(held).collect()
-    }
-
-    /// Returns true if a session holds the join of a ticket.
-    pub(crate) fn has_ticket(&self, ticket: &str) -> bool {
-        self.lobby.lock().by_ticket.contains_key(ticket)
-    }
-
-    /// Returns the session that holds the join of a ticket.
-    pub(crate) fn holder(&self, ticket: &str) -> Option<Arc<Session>> {
-        let lobby = self.lobby.lock();
-        let join = lobby.by_ticket.get(ticket)?;
-        lobby.joins.get(join).map(|w| w.session.clone())
-    }
-
-    /// Returns true if the client that holds a ticket is connected.
-    pub(crate) fn is_here(&self, ticket: &str) -> bool {
-        self.holder(ticket).is_some_and(|session| session.connected())
-    }
-
-    /// Sends a message to the client that holds a ticket, if the client is connected.
-    pub(crate) fn tell_holder(&self, ticket: &str, message: ServerMessage) {
-        if let Some(mailbox) = self.holder(ticket).and_then(|session| session.mailbox()) {
-            // A client that reads too slowly misses this event and receives the next one.
-            let _ = mailbox.event(message);
-        }
-    }
-
-    /// Removes the join of a ticket.
-    pub(crate) async fn drop_ticket(&self, ticket: &str) {
-        let join = self.lobby.lock().by_ticket.get(ticket).cloned();
-        if let Some(join) = join {
-            self.lobby.lock().remove(&join);
-            self.joins_gone(vec![join]).await;
-        }
+        self.of_session(session).map(resumed).collect()
     }
 
     /// Returns true if a session has joins.
     pub(in crate::matches) fn has_joins(&self, session: &str) -> bool {
-        self.lobby.lock().by_session.contains_key(session)
+        self.by_session.contains_key(session)
     }
 
     /// Moves all joins of the session `from` to the session `to`.
-    pub(in crate::matches) fn move_joins(&self, from: &str, to: &Arc<Session>) {
-        let mut lobby = self.lobby.lock();
-        for id in lobby.by_session.remove(from).unwrap_or_default() {
-            lobby.give(&id, to);
+    pub(in crate::matches) fn move_joins(&mut self, from: &str, to: &Arc<Session>) {
+        for id in self.by_session.remove(from).unwrap_or_default() {
+            self.give(&id, to);
         }
     }
 
     /// Removes the joins of a session, and returns their ids.
-    pub(in crate::matches) fn drop_joins(&self, session: &str) -> Vec<String> {
-        let mut lobby = self.lobby.lock();
-        let ids = lobby.by_session.remove(session).unwrap_or_default();
-        ids.iter().for_each(|id| lobby.remove(id));
+    pub(in crate::matches) fn remove_session(&mut self, session: &str) -> Vec<String> {
+        let ids = self.by_session.remove(session).unwrap_or_default();
+        ids.iter().for_each(|id| self.remove(id));
         ids
     }
 
-    /// Executes the lobby's actions. Each match starts in its own task, since a start waits for the store. A connection
-    /// that waited for many starts could not process messages while the clocks of the started matches run.
-    pub(in crate::matches) fn seat(self: &Arc<Self>) {
-        while !self.draining() {
-            let next = self.lobby.lock().next(self.now());
-            let Some(next) = next else { return };
-            self.carry_out(next);
-        }
+    /// Returns the session that holds a join.
+    pub(in crate::matches) fn session_of(&self, id: &str) -> Option<Arc<Session>> {
+        self.joins.get(id).map(|w| w.session.clone())
     }
 
-    pub(super) fn carry_out(self: &Arc<Self>, next: LobbyAction) {
-        match next {
-            LobbyAction::Waits(session, queued) => {
-                if let Some(mailbox) = session.mailbox() {
-                    let _ = mailbox.event(ServerMessage::Queued(queued));
-                }
-            }
-            LobbyAction::Begins(plan, begun) => {
-                let hub = self.clone();
-                hub.counts(1);
-                tokio::spawn(async move {
-                    if let Err(error) = hub.begin(*plan).await {
-                        match error.code {
-                            ErrorCode::Internal => tracing::error!(%error, "match start failed"),
-                            _ => tracing::debug!(%error, "match start failed"),
-                        }
-                        hub.counts(-1);
-                        let joins = begun.joins.clone();
-                        hub.lobby.lock().take_back(*begun);
-                        hub.try_later(joins);
-                    }
-                });
-            }
-        }
+    /// Returns the join of a ticket.
+    pub(in crate::matches) fn join_of(&self, ticket: &str) -> Option<String> {
+        self.by_ticket.get(ticket).cloned()
     }
 
-    /// Notifies the clients of these joins that the joins are waiting, and retries the start later. By then, the cause
-    /// of the failure, such as a full disk, may be gone.
-    fn try_later(self: &Arc<Self>, joins: Vec<String>) {
-        for id in &joins {
-            let session = self.lobby.lock().joins.get(id).map(|w| w.session.clone());
-            let Some(mailbox) = session.and_then(|session| session.mailbox()) else { continue };
-            let eta_ms = u64::try_from(LATER.as_millis()).ok();
-            let _ = mailbox.event(ServerMessage::Queued(Queued { join: id.clone(), waiting: 1, eta_ms }));
-        }
-        let hub = self.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(LATER).await;
-            joins.iter().for_each(|id| hub.lobby.lock().call(id));
-            hub.seat();
-        });
+    /// Removes and returns the names of the runs that an agent has left.
+    pub(in crate::matches) fn take_left(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.left)
     }
 
     /// Adds a pending match, which starts as soon as the holders of its tickets have joined.
-    pub(crate) fn plan(self: &Arc<Self>, planned: PendingMatch) {
-        {
-            let mut lobby = self.lobby.lock();
-            let tickets: Vec<String> = planned.tickets().into_keys().map(str::to_owned).collect();
-            lobby.plan.add(planned);
-            // A client may already hold its ticket.
-            for ticket in tickets {
-                if let Some(id) = lobby.by_ticket.get(&ticket).cloned() {
-                    lobby.call(&id);
-                }
-            }
+    pub(in crate::matches) fn plan(&mut self, planned: PendingMatch) {
+        let tickets: Vec<String> = planned.tickets().into_keys().map(str::to_owned).collect();
+        self.plan.add(planned);
+        // A client may already hold its ticket.
+        for id in tickets.iter().filter_map(|ticket| self.join_of(ticket)).collect::<Vec<_>>() {
+            self.call(&id);
         }
-        self.seat();
     }
 
     /// Removes a pending match. Returns false if the match has already started.
-    pub(crate) fn unplan(&self, id: &str) -> bool {
-        self.lobby.lock().plan.drop_match(id)
+    pub(in crate::matches) fn unplan(&mut self, id: &str) -> bool {
+        self.plan.drop_match(id)
     }
 
-    /// Removes the pending matches of a run, and notifies the run's thread.
-    pub(crate) fn pause_run(&self, run: &str) {
-        self.lobby.lock().plan.drop_run(run);
-        self.runs.pause(run, |id| self.is_live(id));
-    }
-}
-
-/// Checks that a game supports the views, the layout and the seat that a join requests.
-pub(crate) fn shows(game: &GameRef, r: &Join) -> Result<(), Box<Refusal>> {
-    let spec = game.spec();
-    let bad = |path: &str, message: String| Refusal::new(ErrorCode::BadField, message).path(path);
-    let lacks = |view: MatchView, has: bool| r.views.contains(&view) && !has;
-    let refusal = if r.seat.is_some_and(|s| s >= spec.players) {
-        bad("seat", format!("expected a seat from 0 to {} in {}", spec.players - 1, spec.game)).got(r.seat)
-    } else if let Some(layout) = r.layout.as_ref().filter(|l| !spec.views.layouts.contains(l)) {
-        let message = format!("expected a layout that {} supports, got {:?}", spec.game, truncate_text(layout));
-        bad("layout", message).allowed(json!(spec.views.layouts))
-    } else if lacks(MatchView::Tensor, spec.views.tensor.is_some()) || lacks(MatchView::Info, spec.views.info.is_some())
-    {
-        bad("views", format!("expected only views that {} supports", spec.game))
-    } else {
-        return Ok(());
-    };
-    Err(Box::new(refusal))
-}
-
-impl StoredJoin {
-    fn row(&self, session: &str) -> Result<JoinRow, Unkept> {
-        Ok(JoinRow { id: self.id.clone(), session: session.to_owned(), body: text(self)? })
+    /// Removes the pending matches of a run.
+    pub(in crate::matches) fn unplan_run(&mut self, run: &str) {
+        self.plan.drop_run(run);
     }
 }

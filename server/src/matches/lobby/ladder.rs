@@ -1,31 +1,11 @@
 //! Joins of standing ladders. A ladder chooses the pairings; the matches are then played like all other matches.
 
-use std::sync::Arc;
-
-use crate::standing_ladders::Partner;
 use ludex_protocol::message::Join;
 
 use super::queue::QueueKey;
 use super::{Lobby, LobbyAction, WaitingJoin};
-use crate::matches::hub::Hub;
 use crate::opponents::Opponent;
-use crate::standing_ladders::{Seeker, StandingLadder};
-
-impl Hub {
-    /// Starts the matches that the ladder's pairing selects at `now_ms`, in milliseconds since the Unix epoch.
-    pub(in crate::matches) fn pair_up(self: &Arc<Self>, ladder: &StandingLadder, now_ms: i64) {
-        if self.draining() {
-            return;
-        }
-        let now = self.now();
-        let begins = self.lobby.lock().pair_up(ladder, now, now_ms);
-        if !begins.is_empty() {
-            begins.into_iter().for_each(|next| self.carry_out(next));
-            // If the joins have room, the second match of a pair starts at once.
-            self.seat();
-        }
-    }
-}
+use crate::standing_ladders::{Partner, Seeker, StandingLadder};
 
 fn kind(ladder: &StandingLadder) -> QueueKey {
     let mut join = Join::new("");
@@ -50,7 +30,8 @@ impl Lobby {
         self.joins.values().filter(of).any(|w| w.running > 0 || w.block.is_some())
     }
 
-    fn pair_up(&mut self, ladder: &StandingLadder, now: u64, now_ms: i64) -> Vec<LobbyAction> {
+    /// Returns the actions that start the matches of the ladder's pairing at `now_ms`, in milliseconds since the Unix epoch.
+    pub(in crate::matches) fn pair_up(&mut self, ladder: &StandingLadder, now: u64, now_ms: i64) -> Vec<LobbyAction> {
         let seeker = |w: &WaitingJoin| Seeker {
             agent: w.session.name().to_owned(),
             owner: w.session.account.name.to_string(),

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use ludex_referee::schedule::may_share_seed;
 
 use super::{Lobby, LobbyAction, WaitingJoin, terms_of};
-use crate::matches::hub::{MatchPlan, MatchTerms, RequestedTerms};
+use crate::matches::plan::{MatchPlan, MatchTerms, RequestedTerms};
 use crate::store::Write;
 
 /// Seed of a pair and, for rated matches, the write that reserves the number from which the seed is derived.

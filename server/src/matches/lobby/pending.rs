@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ludex_play::machine::interface::MatchSetup;
 
-use crate::matches::hub::AgentOptions;
+use crate::matches::plan::AgentOptions;
 use crate::opponents::Opponent;
 use crate::store::StoredMatch;
 

@@ -1,0 +1,32 @@
+//! Clock of the match plane.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Monotonic clock in milliseconds since the server started. All times of matches are based on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock(Instant);
+
+impl Clock {
+    /// Creates a clock that starts now.
+    pub fn start() -> Self {
+        Clock(Instant::now())
+    }
+
+    /// Returns the current time.
+    pub fn now(self) -> u64 {
+        self.at(Instant::now())
+    }
+
+    /// Converts an instant.
+    pub fn at(self, instant: Instant) -> u64 {
+        u64::try_from(instant.saturating_duration_since(self.0).as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Converts a time back to an instant.
+    pub fn instant(self, at: u64) -> Instant {
+        // A time that the clock cannot represent is as good as never.
+        self.0.checked_add(Duration::from_millis(at)).unwrap_or_else(|| Instant::now() + Duration::from_secs(86_400))
+    }
+}

@@ -1,0 +1,347 @@
+//! Event loops of matches. Each worker thread has one loop, which owns the matches that started on the thread. A round of
+//! the loop executes the commands that have arrived and the deadlines that are due, and stores the results of all its
+//! matches with one job.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use foldhash::fast::FixedState;
+use ludex_play::machine::MatchMachine;
+use ludex_play::machine::interface::{Input, Output};
+use ludex_protocol::message::MatchEntry;
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot};
+
+use super::live_match::{Flow, LiveMatch, OnStored};
+use super::loop_context::{LoopContext, MatchParts, RoundWrites};
+use super::match_row::RowDraft;
+use super::observer::MatchObserver;
+use super::plan::{Occupant, TimedAgent};
+use super::server_agents::ServerAgents;
+use crate::sessions::match_handle::{MatchCommand, MatchHandle, MatchInbox};
+use crate::store::{GroupReceipt, Store, StoreError, Write};
+
+/// Maximum number of commands that a loop takes at once.
+const BATCH: usize = 256;
+/// Time after which a round stores its results and yields to the connections of the thread.
+const ROUND: Duration = Duration::from_millis(2);
+
+thread_local! {
+    /// Index of the event loop of this thread.
+    static HERE: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Command for an event loop.
+enum LoopCommand {
+    /// Add a match.
+    Launch(Box<Launch>),
+    /// Execute a command of the match with this number.
+    Match(u64, MatchCommand),
+    /// Drop a match that has left.
+    Remove(u64),
+    /// Pass the logs of all matches to the store, and buffer no further rows.
+    Settle(oneshot::Sender<()>),
+}
+
+/// Match that an event loop is to run.
+pub(super) struct NewMatch {
+    pub machine: MatchMachine,
+    pub agents: Vec<Option<TimedAgent>>,
+    pub entry: MatchEntry,
+    /// Id of the session of each seat; `None` for server agents.
+    pub seated: Vec<Option<String>>,
+    pub origin: Origin,
+}
+
+/// Origin of a match.
+pub(super) enum Origin {
+    /// New match, which the store does not know.
+    New {
+        draft: RowDraft,
+        /// Write that reserves the number from which the seed is derived.
+        drawn: Option<Write>,
+        on_stored: Box<dyn FnOnce(&MatchHandle, Result<(), StoreError>) + Send>,
+    },
+    /// Match from the store.
+    Stored {
+        /// Number of log rows in the store.
+        rows: u64,
+        /// Outputs to deliver at the start.
+        first: Vec<Output>,
+    },
+}
+
+struct Launch {
+    number: u64,
+    handle: MatchHandle,
+    new: NewMatch,
+}
+
+/// Splits the occupants of a match into the server's agents, by seat, and the session ids of the clients.
+pub(super) fn agents_of(occupants: &[Occupant]) -> (Vec<Option<TimedAgent>>, Vec<Option<String>>) {
+    let split = |occupant: &Occupant| match occupant {
+        Occupant::Agent { agent, pace, .. } => (Some((agent.clone(), pace.clone())), None),
+        Occupant::Client(session) => (None, Some(session.id.clone())),
+    };
+    occupants.iter().map(split).unzip()
+}
+
+/// Event loops of a server.
+pub(crate) struct EventLoops {
+    inboxes: Vec<Arc<Inbox>>,
+    /// Queues of the loops that do not run yet.
+    queues: Mutex<Vec<Option<mpsc::UnboundedReceiver<LoopCommand>>>>,
+    /// Number of matches so far.
+    matches: AtomicU64,
+}
+
+struct Inbox(mpsc::UnboundedSender<LoopCommand>);
+
+impl MatchInbox for Inbox {
+    fn send(&self, number: u64, command: MatchCommand) -> bool {
+        self.0.send(LoopCommand::Match(number, command)).is_ok()
+    }
+}
+
+impl EventLoops {
+    /// Creates `count` loops, at least one. Each starts with [`run`](Self::run); commands wait until then.
+    pub(super) fn new(count: usize) -> Self {
+        let inbox = |_| {
+            let (inbox, queue) = mpsc::unbounded_channel();
+            (Arc::new(Inbox(inbox)), Some(queue))
+        };
+        let (inboxes, queues): (_, Vec<_>) = (0..count.max(1)).map(inbox).unzip();
+        EventLoops { inboxes, queues: Mutex::new(queues), matches: AtomicU64::new(0) }
+    }
+
+    /// Adds a match to the loop of the current thread or, on other threads, to the loops in turn.
+    pub(super) fn launch(&self, new: NewMatch) -> MatchHandle {
+        let number = self.matches.fetch_add(1, Ordering::Relaxed);
+        let here = HERE.get().unwrap_or(number as usize) % self.inboxes.len();
+        let inbox = &self.inboxes[here];
+        let over = new.machine.is_over();
+        let handle = MatchHandle::new(inbox.clone(), number, new.entry.clone(), new.seated.clone(), over);
+        // A closed loop means that the server has stopped.
+        let _ = inbox.0.send(LoopCommand::Launch(Box::new(Launch { number, handle: handle.clone(), new })));
+        handle
+    }
+
+    /// Passes the logs of all matches to the store. Rows logged later are not buffered.
+    pub(super) async fn settle(&self) {
+        let told = self.inboxes.iter().map(|inbox| {
+            let (done, settled) = oneshot::channel();
+            let _ = inbox.0.send(LoopCommand::Settle(done));
+            settled
+        });
+        // A loop that has ended has no matches.
+        futures_util::future::join_all(told.collect::<Vec<_>>()).await;
+    }
+
+    /// Runs loop number `index` on the current thread until the thread's runtime stops. A loop runs only once.
+    pub(super) async fn run(&self, index: usize, parts: &MatchParts, observer: Arc<dyn MatchObserver>) {
+        let Some(queue) = self.queues.lock().get_mut(index).and_then(Option::take) else { return };
+        HERE.set(Some(index));
+        let event_loop = EventLoop {
+            context: Rc::new(LoopContext::new(parts, observer)),
+            store: parts.store.clone(),
+            inbox: self.inboxes[index].clone(),
+            queue,
+            matches: HashMap::default(),
+            deadlines: BinaryHeap::new(),
+            commits: VecDeque::new(),
+            writes: RoundWrites::default(),
+        };
+        event_loop.run().await;
+    }
+}
+
+/// Commit of a round, and the matches that wait for it.
+struct Commit {
+    receipt: GroupReceipt,
+    matches: Vec<u64>,
+}
+
+/// Event loop of one thread.
+struct EventLoop {
+    context: Rc<LoopContext>,
+    store: Store,
+    inbox: Arc<Inbox>,
+    queue: mpsc::UnboundedReceiver<LoopCommand>,
+    /// Matches by number.
+    matches: HashMap<u64, Box<LiveMatch>, FixedState>,
+    /// Deadlines in milliseconds, with the number of the match. A match whose deadline has changed is looked at in vain.
+    deadlines: BinaryHeap<Reverse<(u64, u64)>>,
+    /// Commits in order.
+    commits: VecDeque<Commit>,
+    /// Writes of the current round.
+    writes: RoundWrites,
+}
+
+impl EventLoop {
+    async fn run(mut self) {
+        let mut commands = VecDeque::new();
+        let mut arrived = Vec::with_capacity(BATCH);
+        let (mut timer, mut armed) = (Box::pin(tokio::time::sleep(Duration::ZERO)), None);
+        loop {
+            let next = self.deadlines.peek().map(|Reverse((at, _))| *at);
+            if let Some(at) = next.filter(|_| armed != next) {
+                timer.as_mut().reset(self.context.clock.instant(at));
+                armed = next;
+            }
+            if commands.is_empty() {
+                tokio::select! {
+                    biased;
+                    results = next_commit(&mut self.commits) => self.on_commit(results),
+                    count = self.queue.recv_many(&mut arrived, BATCH) => {
+                        if count == 0 {
+                            return;
+                        }
+                        commands.extend(arrived.drain(..));
+                    }
+                    () = timer.as_mut(), if next.is_some() => armed = None,
+                }
+            } else {
+                tokio::task::yield_now().await;
+            }
+            self.round(&mut commands);
+            self.submit().await;
+        }
+    }
+
+    /// Executes commands and deadlines for at most [`ROUND`].
+    fn round(&mut self, commands: &mut VecDeque<LoopCommand>) {
+        self.context.begin_round();
+        let from = Instant::now();
+        while let Some(command) = commands.pop_front() {
+            match command {
+                LoopCommand::Launch(launch) => self.launch(*launch),
+                LoopCommand::Match(number, command) => {
+                    self.with_match(number, |live, writes| live.handle(command, writes));
+                }
+                LoopCommand::Remove(number) => drop(self.matches.remove(&number)),
+                LoopCommand::Settle(done) => {
+                    self.context.settle();
+                    self.matches.values_mut().for_each(|live| live.settle(&mut self.writes));
+                    self.writes.persisted.push(done);
+                }
+            }
+            if from.elapsed() > ROUND {
+                break;
+            }
+        }
+        let now = self.context.clock.now();
+        while let Some(Reverse((at, number))) = self.deadlines.peek().copied().filter(|Reverse((at, _))| *at <= now) {
+            self.deadlines.pop();
+            let Some(live) = self.matches.get_mut(&number).filter(|live| live.planned == Some(at)) else { continue };
+            live.planned = None;
+            self.with_match(number, |live, writes| match live.next_deadline() {
+                Some(due) if due <= now => live.tick(writes),
+                _ => Flow::Stays,
+            });
+        }
+    }
+
+    fn launch(&mut self, launch: Launch) {
+        let Launch { number, handle, new } = launch;
+        let agents = ServerAgents::new(new.agents, !new.machine.is_over());
+        let context = self.context.clone();
+        match new.origin {
+            Origin::New { draft, drawn, on_stored } => {
+                let stored = handle.clone();
+                let on_stored: OnStored = Box::new(move |result| {
+                    let started = result.is_ok();
+                    on_stored(&stored, result);
+                    if started {
+                        stored.send(MatchCommand::Input(Input::Start));
+                    }
+                });
+                let live = LiveMatch::new(context, number, new.machine, handle, agents, 0, Some(draft));
+                self.matches.insert(number, Box::new(live));
+                self.with_match(number, |live, writes| live.start(drawn, on_stored, writes));
+            }
+            Origin::Stored { rows, first } => {
+                let live = LiveMatch::new(context, number, new.machine, handle, agents, rows, None);
+                self.matches.insert(number, Box::new(live));
+                self.with_match(number, |live, writes| live.resume(first, writes));
+            }
+        }
+    }
+
+    /// Executes a step of a match, which ends alone if the step panics, and plans its next deadline.
+    fn with_match(&mut self, number: u64, step: impl FnOnce(&mut LiveMatch, &mut RoundWrites) -> Flow) {
+        let Some(live) = self.matches.get_mut(&number) else { return };
+        let writes = &mut self.writes;
+        let Ok(flow) = std::panic::catch_unwind(AssertUnwindSafe(|| step(live, writes))) else {
+            tracing::error!(match_id = %live.id(), "match panicked");
+            live.handle.close();
+            self.context.observer.on_panic(live.id());
+            self.matches.remove(&number);
+            return;
+        };
+        match flow {
+            Flow::Stays => {}
+            Flow::Leaves => {
+                live.handle.close();
+                // Commands that have been sent so far are still executed.
+                let _ = self.inbox.0.send(LoopCommand::Remove(number));
+                self.context.observer.on_removal(live.id());
+            }
+            Flow::Failed => {
+                self.matches.remove(&number);
+                return;
+            }
+        }
+        if let Some(at) = live.next_deadline().filter(|at| live.planned.is_none_or(|planned| *at < planned)) {
+            live.planned = Some(at);
+            self.deadlines.push(Reverse((at, number)));
+        }
+    }
+
+    fn on_commit(&mut self, results: Vec<Result<(), StoreError>>) {
+        self.context.begin_round();
+        let Some(commit) = self.commits.pop_front() else { return };
+        for (number, result) in commit.matches.into_iter().zip(results) {
+            self.with_match(number, |live, writes| live.on_commit(result, writes));
+        }
+    }
+
+    /// Queues the writes of the round.
+    async fn submit(&mut self) {
+        let RoundWrites { durable, behind, persisted } = std::mem::take(&mut self.writes);
+        if !durable.is_empty() {
+            let (matches, groups) = durable.into_iter().unzip();
+            match self.store.submit_groups(groups).await {
+                Ok(receipt) => self.commits.push_back(Commit { receipt, matches }),
+                Err(error) => {
+                    for number in matches {
+                        let error = error.clone();
+                        self.with_match(number, |live, writes| live.on_commit(Err(error), writes));
+                    }
+                }
+            }
+        }
+        if !behind.is_empty()
+            && let Err(error) = self.store.write_groups_behind(behind).await
+        {
+            tracing::error!(%error, "queueing match logs failed");
+        }
+        for done in persisted {
+            // A reader that has left needs no notification.
+            let _ = done.send(());
+        }
+    }
+}
+
+/// Waits for the first commit. Without commits, waits forever.
+async fn next_commit(commits: &mut VecDeque<Commit>) -> Vec<Result<(), StoreError>> {
+    match commits.front_mut() {
+        Some(commit) => (&mut commit.receipt).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,589 @@
+//! One match of an event loop. It executes commands and deadlines, stores the log, and delivers the outputs of the match
+//! machine.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use ludex_env::Seat;
+use ludex_play::machine::interface::{Input, LogRow, Output};
+use ludex_play::machine::{MatchMachine, Watcher};
+use ludex_protocol::message::ServerMessage;
+use ludex_protocol::record::{EndReason, Record};
+
+use super::loop_context::{LoopContext, RoundWrites};
+use super::match_row::RowDraft;
+use super::server_agents::ServerAgents;
+use super::spectators::{Spectator, Spectators};
+use crate::mailbox::{Mailbox, MailboxItem, OutgoingFrame};
+use crate::sessions::match_handle::{MatchCommand, MatchHandle};
+use crate::store::{ActRow, EndRow, StoreError, Unkept, Write, text};
+
+/// Maximum number of missed frames to send again. If a client missed more frames, one `resync` replaces them.
+const MISSED: usize = 128;
+/// Time in milliseconds for which the row and the log of a match without a durable log are buffered. If the match ends
+/// during this time, its log is never written, since the record contains it. A crash loses at most the buffered rows.
+const HELD: u64 = 1_000;
+/// Initial delay in milliseconds before retrying to store the end of a match with a durable log. The delay doubles after
+/// each try.
+const AGAIN: u64 = 500;
+/// Maximum delay in milliseconds between two tries to store the end of a match with a durable log.
+const AGAIN_AT_MOST: u64 = 8_000;
+/// Maximum number of consecutive replies of fast agents before other matches have their turn.
+const AT_ONCE: usize = 16;
+
+/// Callback for the result of storing the start of a match.
+pub(super) type OnStored = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+/// State of a match after a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// The match accepts further commands.
+    Stays,
+    /// The match must be removed, once the commands that have been sent so far are executed.
+    Leaves,
+    /// The match could not start.
+    Failed,
+}
+
+/// Connection of a seat.
+#[derive(Default)]
+struct Line {
+    mailbox: Option<Mailbox>,
+    generation: u64,
+    /// Sequence number of the last frame that the client acknowledged.
+    seen: Option<u64>,
+    /// Total stall time of the connection's thread at the last check, in milliseconds.
+    lost: u64,
+    /// Messages of the current command.
+    frames: Vec<OutgoingFrame>,
+}
+
+/// Part of a match that waits for a commit. Further commands are queued meanwhile.
+enum PendingCommit {
+    /// Start of the match.
+    Start(OnStored),
+    /// Log rows, and the outputs to deliver once the rows are durable.
+    Rows(Box<PendingRows>),
+}
+
+struct PendingRows {
+    rows: Vec<LogRow>,
+    /// Last row of the log, if the match has ended.
+    end: Option<LogRow>,
+    /// Matches to release with the end of this match.
+    released: Vec<String>,
+    outputs: Vec<Output>,
+    /// Time at which the client's message was read, for the metric of turns.
+    heard: Option<Instant>,
+    /// Time of the next try in milliseconds, after a failed write.
+    retry_at: Option<u64>,
+    /// Delay in milliseconds before the next try.
+    pause: u64,
+}
+
+/// Match of an event loop.
+pub(super) struct LiveMatch {
+    context: Rc<LoopContext>,
+    number: u64,
+    pub(super) machine: MatchMachine,
+    pub(super) handle: MatchHandle,
+    agents: ServerAgents,
+    lines: Vec<Line>,
+    crowd: Spectators,
+    /// Data of the row of a match that the store does not know yet.
+    draft: Option<RowDraft>,
+    /// Number of log rows passed to the store.
+    rows: u64,
+    /// Buffered log rows of a match without a durable log.
+    held: Vec<LogRow>,
+    /// Time at which the buffered rows must be passed to the store, in milliseconds.
+    held_until: Option<u64>,
+    /// True once the end of the match has been delivered.
+    ended: bool,
+    /// True once the match is to be removed.
+    leaves: bool,
+    pending: Option<PendingCommit>,
+    /// Commands that arrived during the pending commit.
+    backlog: VecDeque<MatchCommand>,
+    /// Total stall time of the loop's thread at the last check, in milliseconds.
+    lost: u64,
+    /// Time for which the event loop has planned to wake the match, in milliseconds.
+    pub(super) planned: Option<u64>,
+}
+
+impl LiveMatch {
+    /// Creates a match. `rows` is the number of log rows in the store, and `draft` holds the data of the match's row if
+    /// the store does not have it.
+    pub(super) fn new(
+        context: Rc<LoopContext>,
+        number: u64,
+        machine: MatchMachine,
+        handle: MatchHandle,
+        agents: ServerAgents,
+        rows: u64,
+        draft: Option<RowDraft>,
+    ) -> Self {
+        let lines = machine.header().seats.iter().map(|_| Line::default()).collect();
+        handle.add_rows(rows);
+        LiveMatch {
+            lost: context.stalled_ms(),
+            held_until: draft.is_some().then(|| context.clock.now() + HELD),
+            ended: machine.is_over(),
+            context,
+            number,
+            machine,
+            handle,
+            agents,
+            lines,
+            crowd: Spectators::default(),
+            draft,
+            rows,
+            held: Vec::new(),
+            leaves: false,
+            pending: None,
+            backlog: VecDeque::new(),
+            planned: None,
+        }
+    }
+
+    /// Returns the id of the match.
+    pub(super) fn id(&self) -> &str {
+        self.machine.id()
+    }
+
+    /// Returns true if each row of the log is durable before its outputs are delivered.
+    fn is_durable(&self) -> bool {
+        self.machine.header().rated || self.machine.setup().run.is_some()
+    }
+
+    /// Stores the start of the match, together with `drawn`, before anything else happens if the log is durable.
+    /// `on_stored` receives the result.
+    pub(super) fn start(&mut self, drawn: Option<Write>, on_stored: OnStored, writes: &mut RoundWrites) -> Flow {
+        if !self.is_durable() {
+            writes.behind.extend(drawn.map(|drawn| vec![drawn]));
+            on_stored(Ok(()));
+            return Flow::Stays;
+        }
+        self.held_until = None;
+        match self.take_row() {
+            Ok(row) => {
+                writes.durable.push((self.number, drawn.into_iter().chain(row).collect()));
+                self.pending = Some(PendingCommit::Start(on_stored));
+                Flow::Stays
+            }
+            Err(error) => {
+                on_stored(Err(StoreError::Conflict { message: error.to_string() }));
+                Flow::Failed
+            }
+        }
+    }
+
+    /// Returns the write of the match's row, if the store does not have it.
+    fn take_row(&mut self) -> Result<Option<Write>, Unkept> {
+        let Some(draft) = self.draft.take() else { return Ok(None) };
+        Ok(Some(Write::MatchStart(draft.row(self.machine.setup(), self.handle.session_ids())?)))
+    }
+
+    /// Executes a command, or queues it during a pending commit.
+    pub(super) fn handle(&mut self, command: MatchCommand, writes: &mut RoundWrites) -> Flow {
+        if self.pending.is_some() {
+            self.backlog.push_back(command);
+            return Flow::Stays;
+        }
+        self.credit_stalls();
+        let forget = matches!(command, MatchCommand::Forget);
+        let acked = matches!(command, MatchCommand::Ack { .. });
+        let suspended = matches!(command, MatchCommand::Suspend) && self.machine.setup().grace_ms.is_none();
+        if suspended && !self.machine.is_over() && !self.leaves {
+            self.context.observer.on_suspension(&self.machine);
+            return self.leave();
+        }
+        self.execute(command, writes);
+        self.crowd.send_if_due();
+        self.crowd.catch_up(&self.machine);
+        let told = || acked && !self.crowd.any_behind() && self.all_have_seen();
+        if self.ended && (forget || told()) { self.leave() } else { Flow::Stays }
+    }
+
+    fn leave(&mut self) -> Flow {
+        self.crowd.send();
+        if std::mem::replace(&mut self.leaves, true) { Flow::Stays } else { Flow::Leaves }
+    }
+
+    /// Executes the deadlines that are due.
+    pub(super) fn tick(&mut self, writes: &mut RoundWrites) -> Flow {
+        let now = self.context.clock.now();
+        if let Some(PendingCommit::Rows(pending)) = &mut self.pending {
+            if pending.retry_at.take_if(|at| *at <= now).is_some() {
+                self.store_pending(writes);
+            }
+            return Flow::Stays;
+        }
+        if self.held_until.is_some_and(|at| now >= at) {
+            self.write_held(writes);
+        }
+        self.handle(MatchCommand::Input(Input::Tick), writes)
+    }
+
+    /// Returns the time of the next deadline, in milliseconds.
+    pub(super) fn next_deadline(&self) -> Option<u64> {
+        match &self.pending {
+            Some(PendingCommit::Rows(pending)) => return pending.retry_at,
+            Some(PendingCommit::Start(_)) => return None,
+            None => {}
+        }
+        // Rounded up, so that the match is not woken too early.
+        let crowd = self.crowd.wake().map(|left| self.context.clock.now() + left.as_millis() as u64 + 1);
+        self.machine.next_deadline().into_iter().chain(self.held_until).chain(crowd).min()
+    }
+
+    /// Delivers the first outputs of a restored match.
+    pub(super) fn resume(&mut self, outputs: Vec<Output>, writes: &mut RoundWrites) -> Flow {
+        self.deliver(outputs, None, writes);
+        Flow::Stays
+    }
+
+    /// Continues the match after the pending commit, and executes the commands that arrived meanwhile.
+    pub(super) fn on_commit(&mut self, result: Result<(), StoreError>, writes: &mut RoundWrites) -> Flow {
+        match (self.pending.take(), result) {
+            (None, _) => {}
+            (Some(PendingCommit::Start(on_stored)), result) => {
+                let failed = result.is_err();
+                on_stored(result);
+                if failed {
+                    return Flow::Failed;
+                }
+            }
+            (Some(PendingCommit::Rows(pending)), Ok(())) => {
+                self.rows += pending.rows.len() as u64;
+                if pending.end.is_some() {
+                    self.context.observer.on_release(&pending.released);
+                }
+                let added = (pending.rows.len() + usize::from(pending.end.is_some())) as u64;
+                self.show(pending.outputs, added, pending.heard, writes);
+            }
+            (Some(PendingCommit::Rows(pending)), Err(error)) => self.on_failed_write(pending, &error, writes),
+        }
+        let mut flow = Flow::Stays;
+        while self.pending.is_none()
+            && let Some(command) = self.backlog.pop_front()
+        {
+            if self.handle(command, writes) == Flow::Leaves {
+                flow = Flow::Leaves;
+            }
+        }
+        flow
+    }
+
+    /// Handles a failed write. A match whose log is lost cannot continue. The end of a match is stored again later: its
+    /// clients are notified once it is stored, and the fault, such as a full disk, may take any time to repair.
+    fn on_failed_write(
+        &mut self,
+        mut pending: Box<PendingRows>,
+        error: &dyn std::fmt::Display,
+        writes: &mut RoundWrites,
+    ) {
+        tracing::error!(match_id = %self.id(), %error, "match log write failed");
+        if !self.machine.is_over() {
+            let outputs = self.machine.handle(self.context.clock.now(), Input::Abort(EndReason::InfraError));
+            self.show(outputs, 0, None, writes);
+        } else if self.context.is_draining() {
+            // The match continues after the restart.
+            self.end(writes);
+        } else {
+            pending.retry_at = Some(self.context.clock.now() + pending.pause);
+            pending.pause = (2 * pending.pause).min(AGAIN_AT_MOST);
+            self.pending = Some(PendingCommit::Rows(pending));
+        }
+    }
+
+    /// Credits each seat with the time for which the thread of this loop, or of the seat's connection, was stalled. A
+    /// move that waited in the socket meanwhile then does not time out.
+    fn credit_stalls(&mut self) {
+        let total = self.context.stalled_ms();
+        let own = total.saturating_sub(std::mem::replace(&mut self.lost, total));
+        let mut any = own > 0;
+        let mut losses = self.context.losses.borrow_mut();
+        losses.clear();
+        for line in &mut self.lines {
+            let mut lost = own;
+            if let Some(monitor) = line.mailbox.as_ref().map(Mailbox::pulse).filter(|m| !self.context.is_own(m)) {
+                let total = monitor.lost_ms();
+                lost = own.max(total.saturating_sub(std::mem::replace(&mut line.lost, total)));
+            }
+            any |= lost > 0;
+            losses.push(lost);
+        }
+        if any {
+            self.machine.credit_stall(&losses);
+        }
+    }
+
+    /// Returns true if every client of the match has acknowledged the last frame.
+    fn all_have_seen(&self) -> bool {
+        let mut clients = self.lines.iter().enumerate().filter(|(seat, _)| !self.agents.plays(*seat));
+        clients.all(|(seat, line)| line.seen >= Some(self.machine.resume_entry(seat).seq))
+    }
+
+    fn execute(&mut self, command: MatchCommand, writes: &mut RoundWrites) {
+        match command {
+            MatchCommand::Input(input) => self.input(self.context.clock.now(), input, None, writes),
+            MatchCommand::Heard(at, input) => {
+                let late = Duration::from_millis(self.context.clock.now().saturating_sub(at));
+                self.input(at, input, Instant::now().checked_sub(late), writes);
+            }
+            MatchCommand::Attach { seat, mailbox, generation, seen, resync } => {
+                let Some(line) = self.lines.get_mut(seat).filter(|line| generation >= line.generation) else { return };
+                line.generation = generation;
+                line.lost = mailbox.pulse().lost_ms();
+                line.mailbox = Some(mailbox);
+                let to = Watcher::Seat(seat);
+                // Many missed frames would fill the mailbox, so one resync replaces them.
+                let missed = (!resync).then(|| self.machine.catch_up(to, seen)).filter(|missed| missed.len() <= MISSED);
+                for message in missed.unwrap_or_else(|| vec![self.machine.resync(to)]) {
+                    self.put(seat, None, &message);
+                }
+                self.post();
+                self.input(self.context.clock.now(), Input::Online(seat), None, writes);
+            }
+            MatchCommand::Detach { seat, generation } => {
+                if let Some(line) = self.lines.get_mut(seat).filter(|line| line.generation == generation) {
+                    line.mailbox = None;
+                    self.input(self.context.clock.now(), Input::Offline(seat), None, writes);
+                }
+            }
+            MatchCommand::Spectate { session, mailbox, re, full, views } => {
+                self.crowd.leave(&session);
+                let to = if full { Watcher::Full } else { Watcher::Public };
+                self.machine.add_watcher(to);
+                mailbox.reply(re, ServerMessage::Ok(Default::default()));
+                let told = self
+                    .machine
+                    .replay_frames(to, &views)
+                    .into_iter()
+                    .try_for_each(|frame| mailbox.event(frame.into()));
+                self.crowd.enter(Spectator { session, mailbox, to, views, behind: told.is_err() });
+            }
+            MatchCommand::Unspectate { session } => self.crowd.leave(&session),
+            MatchCommand::Held(seat, answer) => drop(answer.send(self.machine.resume_entry(seat))),
+            MatchCommand::Public(answer) => drop(answer.send(self.machine.public_events())),
+            MatchCommand::Picture(at, answer) => drop(answer.send(self.machine.picture_after(Watcher::Public, at))),
+            MatchCommand::Ack { seat, seq } => {
+                if let Some(line) = self.lines.get_mut(seat) {
+                    line.seen = line.seen.max(Some(seq));
+                }
+            }
+            MatchCommand::Forget | MatchCommand::Suspend => {}
+            MatchCommand::Persist(done) => {
+                self.write_held(writes);
+                writes.persisted.push(done);
+            }
+        }
+    }
+
+    fn input(&mut self, at: u64, input: Input, heard: Option<Instant>, writes: &mut RoundWrites) {
+        let mut outputs = self.machine.handle(at, input);
+        self.ask_quick(&mut outputs);
+        self.deliver(outputs, heard, writes);
+    }
+
+    /// Runs fast agents before the rows are stored, so that one write also stores their replies.
+    fn ask_quick(&mut self, outputs: &mut Vec<Output>) {
+        let (mut at, mut asked) = (0, 0);
+        while let Some(output) = outputs.get(at) {
+            match *output {
+                Output::Ask(seat) if asked < AT_ONCE && self.agents.is_quick(seat) => {
+                    outputs.remove(at);
+                    asked += 1;
+                    let (now, limit_ms) = (self.context.clock.now(), self.context.agent_ms);
+                    if let Some(reply) = self.agents.ask_now(&mut self.machine, now, limit_ms, seat) {
+                        outputs.append(&mut self.machine.handle(self.context.clock.now(), reply));
+                    }
+                }
+                _ => at += 1,
+            }
+        }
+    }
+
+    /// Delivers outputs in order: after their log rows are durable or, in a match without a durable log, at once.
+    fn deliver(&mut self, outputs: Vec<Output>, heard: Option<Instant>, writes: &mut RoundWrites) {
+        if !outputs.iter().any(|output| matches!(output, Output::Persist(_))) {
+            return self.show(outputs, 0, heard, writes);
+        }
+        let (mut rows, mut shown) = (Vec::new(), Vec::with_capacity(outputs.len()));
+        for output in outputs {
+            match output {
+                Output::Persist(row) => rows.push(*row),
+                other => shown.push(other),
+            }
+        }
+        let added = rows.len() as u64;
+        let end = rows.pop_if(|row| matches!(row, LogRow::End(_)));
+        if self.is_durable() {
+            let released = if end.is_some() { self.context.observer.released_with(&self.machine) } else { Vec::new() };
+            let (retry_at, pause) = (None, AGAIN);
+            let pending = PendingRows { rows, end, released, outputs: shown, heard, retry_at, pause };
+            self.pending = Some(PendingCommit::Rows(Box::new(pending)));
+            return self.store_pending(writes);
+        }
+        match end {
+            Some(end) => self.store_end(&end, writes),
+            None => {
+                self.held.append(&mut rows);
+                self.held_until.get_or_insert(self.context.clock.now() + HELD);
+                if self.context.is_settled() {
+                    self.write_held(writes);
+                }
+            }
+        }
+        self.show(shown, added, heard, writes);
+    }
+
+    /// Passes the pending rows to the store.
+    fn store_pending(&mut self, writes: &mut RoundWrites) {
+        let Some(PendingCommit::Rows(pending)) = &self.pending else { return };
+        match log_writes(self.id(), self.rows, &pending.rows, pending.end.as_ref(), &pending.released) {
+            Ok(group) => writes.durable.push((self.number, group)),
+            Err(error) => {
+                if let Some(PendingCommit::Rows(pending)) = self.pending.take() {
+                    self.on_failed_write(pending, &error, writes);
+                }
+            }
+        }
+    }
+
+    /// Passes the end of a match without a durable log to the store. The record replaces the log.
+    fn store_end(&mut self, end: &LogRow, writes: &mut RoundWrites) {
+        self.held.clear();
+        self.held_until = None;
+        let released = self.context.observer.released_with(&self.machine);
+        let group = self.take_row().and_then(|row| {
+            let log = log_writes(self.id(), self.rows, &[], Some(end), &released)?;
+            Ok(row.into_iter().chain(log).collect())
+        });
+        self.write_behind(group, writes);
+        self.context.observer.on_release(&released);
+    }
+
+    /// Passes the row of the match and the buffered log rows to the store.
+    fn write_held(&mut self, writes: &mut RoundWrites) {
+        self.held_until = None;
+        if self.draft.is_none() && self.held.is_empty() {
+            return;
+        }
+        let rows = std::mem::take(&mut self.held);
+        let group = self.take_row().and_then(|row| {
+            let log = log_writes(self.id(), self.rows, &rows, None, &[])?;
+            Ok(row.into_iter().chain(log).collect())
+        });
+        self.rows += rows.len() as u64;
+        self.write_behind(group, writes);
+    }
+
+    fn write_behind(&self, group: Result<Vec<Write>, Unkept>, writes: &mut RoundWrites) {
+        match group {
+            Ok(group) => writes.behind.push(group),
+            Err(error) => tracing::error!(match_id = %self.id(), %error, "match log write failed"),
+        }
+    }
+
+    /// Passes the row and the log to the store when the server stops.
+    pub(super) fn settle(&mut self, writes: &mut RoundWrites) {
+        if !self.machine.is_over() {
+            self.write_held(writes);
+        }
+    }
+
+    /// Sends outputs to the clients, and ends the match if it is over. `added` is the number of their log rows.
+    fn show(&mut self, outputs: Vec<Output>, added: u64, heard: Option<Instant>, writes: &mut RoundWrites) {
+        if added > 0 {
+            self.handle.add_rows(added);
+        }
+        for output in outputs {
+            match output {
+                Output::Reply { seat, re, message } => self.put(seat, Some(re), &message),
+                Output::Frame { to: Watcher::Seat(seat), frame } => self.put(seat, None, &(*frame).into()),
+                Output::Frame { to, frame } => self.crowd.tell(&self.machine, to, *frame),
+                Output::Ask(seat) => self.ask(seat),
+                Output::Persist(_) | Output::Over => {}
+            }
+        }
+        self.post();
+        self.machine.start_client_clocks(self.context.clock.now());
+        if let Some(heard) = heard {
+            self.context.metrics.turns.record(heard.elapsed());
+        }
+        if self.machine.is_over() && !self.ended {
+            self.end(writes);
+        }
+    }
+
+    fn end(&mut self, writes: &mut RoundWrites) {
+        self.ended = true;
+        self.agents.leave();
+        let gone = self.context.observer.on_end(&self.machine);
+        if !gone.is_empty() {
+            writes.behind.push(gone);
+        }
+        self.machine.pack();
+        self.held = Vec::new();
+        self.backlog.shrink_to_fit();
+    }
+
+    fn ask(&mut self, seat: Seat) {
+        let LoopContext { clock, agent_ms, compute, .. } = &*self.context;
+        self.agents.ask(&mut self.machine, clock.now(), *agent_ms, seat, &self.handle, compute);
+    }
+
+    /// Adds a message to those of the current command. `re` is the id of the request to which it replies.
+    fn put(&mut self, seat: Seat, re: Option<i64>, message: &ServerMessage) {
+        let Some(line) = self.lines.get_mut(seat) else { return };
+        if let Some(mailbox) = &line.mailbox {
+            line.frames.push(mailbox.encode(re, message));
+        }
+    }
+
+    /// Posts the messages of the current command.
+    fn post(&mut self) {
+        for (seat, line) in self.lines.iter_mut().enumerate().filter(|(_, line)| !line.frames.is_empty()) {
+            let frames = std::mem::take(&mut line.frames);
+            if let Some(mailbox) = &line.mailbox
+                && mailbox.post(MailboxItem::Frames(frames)).is_err()
+            {
+                // The mailbox is full or closed: the client resumes from its last acknowledged frame. A newer
+                // connection may already be pending.
+                line.mailbox = None;
+                self.handle.send(MatchCommand::Detach { seat, generation: line.generation });
+            }
+        }
+    }
+}
+
+/// Returns the writes that add rows to the log of a match. `first` is the index of the first row.
+fn log_writes(
+    id: &str,
+    first: u64,
+    rows: &[LogRow],
+    end: Option<&LogRow>,
+    released: &[String],
+) -> Result<Vec<Write>, Unkept> {
+    let act = |(row, n): (&LogRow, u64)| Ok(ActRow { n, body: text(row)? });
+    let acts: Vec<ActRow> = rows.iter().zip(first..).map(act).collect::<Result<_, Unkept>>()?;
+    let id = id.to_owned();
+    let Some(LogRow::End(record)) = end else {
+        return Ok(acts.into_iter().map(|act| Write::Act { id: id.clone(), n: act.n, body: act.body }).collect());
+    };
+    Ok(vec![Write::MatchEnd { id, acts, end: end_row(record)? }, Write::Released { ids: released.to_vec() }])
+}
+
+fn end_row(record: &Record) -> Result<EndRow, Unkept> {
+    let reason =
+        serde_json::to_value(record.footer.reason.unwrap_or(EndReason::Aborted)).map_err(|e| Unkept(e.to_string()))?;
+    Ok(EndRow {
+        reason: reason.as_str().ok_or_else(|| Unkept("expected the end reason as text".to_owned()))?.to_owned(),
+        ended_ms: ludex_play::time::epoch_ms(),
+        footer: text(&record.footer)?,
+        record: record.to_line().map_err(|e| Unkept(e.to_string()))?,
+    })
+}

@@ -1,0 +1,103 @@
+//! What the matches of one event loop share.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::oneshot;
+
+use super::observer::MatchObserver;
+use crate::clock::Clock;
+use crate::compute::Compute;
+use crate::metrics::Metrics;
+use crate::stall_monitor::StallMonitor;
+use crate::store::{Store, Write};
+
+/// Parts of the server that matches use.
+#[derive(Clone)]
+pub(super) struct MatchParts {
+    pub clock: Clock,
+    pub compute: Compute,
+    pub metrics: Arc<Metrics>,
+    pub store: Store,
+    /// Time per turn of a server agent without a clock rule, in milliseconds.
+    pub agent_ms: u64,
+    pub draining: Arc<AtomicBool>,
+}
+
+/// State that the matches of one event loop share.
+pub(super) struct LoopContext {
+    pub clock: Clock,
+    pub compute: Compute,
+    pub metrics: Arc<Metrics>,
+    pub agent_ms: u64,
+    pub observer: Arc<dyn MatchObserver>,
+    /// Stall time of each seat; reused to save allocations.
+    pub losses: RefCell<Vec<u64>>,
+    draining: Arc<AtomicBool>,
+    /// True once log rows are no longer buffered.
+    settled: Cell<bool>,
+    /// Stall monitor of the loop's thread, and its total at the start of the round.
+    monitor: StallMonitor,
+    stalled_ms: Cell<u64>,
+}
+
+impl LoopContext {
+    /// Creates the context of a loop on the current thread.
+    pub fn new(parts: &MatchParts, observer: Arc<dyn MatchObserver>) -> Self {
+        let monitor = StallMonitor::here();
+        LoopContext {
+            clock: parts.clock,
+            compute: parts.compute.clone(),
+            metrics: parts.metrics.clone(),
+            agent_ms: parts.agent_ms,
+            observer,
+            losses: RefCell::default(),
+            draining: parts.draining.clone(),
+            settled: Cell::new(false),
+            stalled_ms: Cell::new(monitor.lost_ms()),
+            monitor,
+        }
+    }
+
+    /// Reads the stall monitor, once per round.
+    pub fn begin_round(&self) {
+        self.stalled_ms.set(self.monitor.lost_ms());
+    }
+
+    /// Returns the total stall time of the loop's thread in milliseconds.
+    pub fn stalled_ms(&self) -> u64 {
+        self.stalled_ms.get()
+    }
+
+    /// Returns true if `monitor` watches the loop's thread.
+    pub fn is_own(&self, monitor: &StallMonitor) -> bool {
+        self.monitor.is_same(monitor)
+    }
+
+    /// Returns true if the server is shutting down.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if log rows are no longer buffered.
+    pub fn is_settled(&self) -> bool {
+        self.settled.get()
+    }
+
+    /// Ends the buffering of log rows.
+    pub fn settle(&self) {
+        self.settled.set(true);
+    }
+}
+
+/// Writes of one round of an event loop.
+#[derive(Default)]
+pub(super) struct RoundWrites {
+    /// Groups of writes that a match waits for, with the number of the match.
+    pub durable: Vec<(u64, Vec<Write>)>,
+    /// Groups of writes that no match waits for.
+    pub behind: Vec<Vec<Write>>,
+    /// Readers to notify when the writes of the round are queued.
+    pub persisted: Vec<oneshot::Sender<()>>,
+}

@@ -1,0 +1,27 @@
+//! Events of running matches that concern the rest of the match plane.
+
+use ludex_play::machine::MatchMachine;
+
+use crate::store::Write;
+
+/// Recipient of the events of running matches. The event loops call it between two steps of their matches, so no method
+/// may block.
+pub(super) trait MatchObserver: Send + Sync {
+    /// Returns the matches to release with the end of this match: this match alone, all matches of its pair, or none.
+    fn released_with(&self, machine: &MatchMachine) -> Vec<String>;
+
+    /// Called when the release of these matches is stored or queued.
+    fn on_release(&self, ids: &[String]);
+
+    /// Called when the clients have been notified of the end of a match. Returns writes that nobody waits for.
+    fn on_end(&self, machine: &MatchMachine) -> Vec<Write>;
+
+    /// Called when a match of a run is suspended. It stays in the store.
+    fn on_suspension(&self, machine: &MatchMachine);
+
+    /// Called when a match is removed from its event loop.
+    fn on_removal(&self, id: &str);
+
+    /// Called when the code of a match panicked, before the match is removed.
+    fn on_panic(&self, id: &str);
+}

@@ -1,0 +1,134 @@
+//! Server agents of one match, and their pending replies.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ludex_agents::{AgentError, MoveReply};
+use ludex_env::{Budget, Seat};
+use ludex_play::machine::MatchMachine;
+use ludex_play::machine::interface::{AgentOutcome, Input};
+use ludex_protocol::record::EndReason;
+use tokio::task::AbortHandle;
+
+use super::plan::TimedAgent;
+use crate::compute::{Compute, CurrentJob, JobError, caught};
+use crate::sessions::match_handle::{MatchCommand, MatchHandle};
+
+/// Maximum time reserved for the delivery of an agent's reply. The reserved time is a tenth of the agent's time per
+/// turn, up to this maximum.
+const WAY: Duration = Duration::from_millis(200);
+
+type Reply = Result<MoveReply, AgentError>;
+
+/// Server agents of a match, by seat. While the match runs, they are notified of its start and, on [`leave`](Self::leave)
+/// or on drop, of its end.
+pub(super) struct ServerAgents {
+    agents: Vec<Option<TimedAgent>>,
+    /// Task of the last request to the agent on each seat.
+    replies: Vec<Option<AbortHandle>>,
+    /// Owner charged for the agents' compute time: the owner of the first client.
+    owner: Option<Arc<str>>,
+    entered: bool,
+}
+
+impl ServerAgents {
+    /// Creates the agents of a match, and notifies them of its start if it is `running`.
+    pub fn new(agents: Vec<Option<TimedAgent>>, running: bool) -> Self {
+        if running {
+            agents.iter().flatten().for_each(|(agent, _)| agent.enter());
+        }
+        let replies = agents.iter().map(|_| None).collect();
+        ServerAgents { agents, replies, owner: None, entered: running }
+    }
+
+    /// Returns true if an agent of the server plays `seat`.
+    pub fn plays(&self, seat: Seat) -> bool {
+        self.agent(seat).is_some()
+    }
+
+    fn agent(&self, seat: Seat) -> Option<&TimedAgent> {
+        self.agents.get(seat).and_then(Option::as_ref)
+    }
+
+    /// Returns true if the agent on `seat` replies so fast that it need not run in the compute pool.
+    pub fn is_quick(&self, seat: Seat) -> bool {
+        self.agent(seat).is_some_and(|(agent, pace)| pace.is_quick() && !agent.is_io_bound())
+    }
+
+    /// Requests the move of the agent on `seat` and waits for the reply. `None` if no request is pending.
+    pub fn ask_now(&self, machine: &mut MatchMachine, now: u64, limit_ms: u64, seat: Seat) -> Option<Input> {
+        let (turn, act) = self.request(machine, now, limit_ms, seat)?;
+        Some(Input::Agent { seat, turn, did: outcome(caught("agent", act)) })
+    }
+
+    /// Requests the move of the agent on `seat`, on a separate thread if the agent blocks on I/O, else in the pool. The
+    /// reply is sent to the match. If the agent's time runs out, the machine ends the turn and drops the late reply.
+    pub fn ask(
+        &mut self,
+        machine: &mut MatchMachine,
+        now: u64,
+        limit_ms: u64,
+        seat: Seat,
+        handle: &MatchHandle,
+        compute: &Compute,
+    ) {
+        let waits = self.agent(seat).is_some_and(|(agent, _)| agent.is_io_bound());
+        let Some((turn, act)) = self.request(machine, now, limit_ms, seat) else { return };
+        let owner = self.owner.get_or_insert_with(|| handle.owner()).clone();
+        let (handle, compute) = (handle.clone(), compute.clone());
+        let reply = tokio::spawn(async move {
+            let thought = if waits { compute.wait(act).await } else { compute.run(&owner, act).await };
+            // The server stops; the request is repeated after the restart.
+            if thought != Err(JobError::Stopped) {
+                handle.send(MatchCommand::Input(Input::Agent { seat, turn, did: outcome(thought) }));
+            }
+        });
+        // The search for an earlier reply, which came too late, stops.
+        let earlier = self.replies.get_mut(seat).and_then(|pending| pending.replace(reply.abort_handle()));
+        earlier.into_iter().for_each(|earlier| earlier.abort());
+    }
+
+    /// Returns the turn number of the agent on `seat`, and a closure that computes the agent's reply.
+    fn request(
+        &self,
+        machine: &mut MatchMachine,
+        now: u64,
+        limit_ms: u64,
+        seat: Seat,
+    ) -> Option<(u32, impl FnOnce() -> Reply + Send + use<>)> {
+        let (agent, pace) = self.agent(seat)?.clone();
+        let request = machine.agent_request(now, seat, &*agent, limit_ms)?;
+        let (turn, left) = (request.turn, Duration::from_millis(request.left_ms));
+        let deadline = Instant::now().checked_add(left - WAY.min(left / 10));
+        let act = move || {
+            let from = Instant::now();
+            let budget = Budget::default().with_deadline(deadline).with_scheduler(Some(&CurrentJob));
+            let reply = agent.act(&request.ask().with_budget(budget));
+            pace.measure(from.elapsed());
+            reply
+        };
+        Some((turn, act))
+    }
+
+    /// Stops pending searches, and notifies the agents of the end of the match.
+    pub fn leave(&mut self) {
+        self.replies.iter_mut().filter_map(Option::take).for_each(|reply| reply.abort());
+        if std::mem::take(&mut self.entered) {
+            self.agents.iter().flatten().for_each(|(agent, _)| agent.leave());
+        }
+    }
+}
+
+impl Drop for ServerAgents {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// Converts an agent's reply or error to the outcome of its turn.
+fn outcome(thought: Result<Reply, JobError>) -> AgentOutcome {
+    match thought {
+        Ok(reply) => AgentOutcome::from(reply),
+        Err(error) => AgentOutcome::Failed { reason: EndReason::AgentError, message: error.to_string() },
+    }
+}
