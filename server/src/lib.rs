@@ -20,11 +20,11 @@
 //! can add your own games and agents to the built-in ones.
 //!
 //! Invariants:
-//! - The server contains no game rules. Each match is a task that drives a match machine of `ludex-play`.
+//! - The server contains no game rules. Each match drives a match machine of `ludex-play`.
 //! - Every output of a rated match is durable before it is delivered.
 //! - Hidden information of a match stays hidden until every match with its seed has ended.
 //! - A request whose reply is cached is never executed again.
-//! - Each session has one connection, each match has one task, and the store has one writer.
+//! - Each session has one connection, each match has one event loop, and the store has one writer.
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
