@@ -50,7 +50,7 @@ mod quotas;
 mod random;
 mod ratings;
 mod response_body;
-mod runs;
+pub mod runs;
 pub mod seasons;
 mod server_state;
 mod session;

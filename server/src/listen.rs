@@ -20,9 +20,9 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::config::Config;
 use crate::http;
-use crate::matches::Hub;
 use crate::metrics::Metrics;
 use crate::peer::Peer;
+use crate::runs::Runs;
 use crate::server_state::ServerState;
 use crate::sessions::Control;
 use crate::store::{Store, permissions};
@@ -48,7 +48,7 @@ pub async fn run(
     run_then(listener, config, |_| Ok(()), shutdown).await
 }
 
-/// Serves like [`run`], and calls `ready` with the match plane once the server is ready.
+/// Serves like [`run`], and calls `ready` with the runs and their match plane once the server is ready.
 ///
 /// # Errors
 ///
@@ -56,14 +56,14 @@ pub async fn run(
 pub async fn run_then(
     listener: TcpListener,
     config: Config,
-    ready: impl FnOnce(&Arc<Hub>) -> anyhow::Result<()> + Send,
+    ready: impl FnOnce(&Arc<Runs>) -> anyhow::Result<()> + Send,
     shutdown: impl Future<Output = ()> + Send,
 ) -> anyhow::Result<()> {
     boxed(listener, config, Box::new(ready), Box::pin(shutdown)).await
 }
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-type Ready<'a> = Box<dyn FnOnce(&Arc<Hub>) -> anyhow::Result<()> + Send + 'a>;
+type Ready<'a> = Box<dyn FnOnce(&Arc<Runs>) -> anyhow::Result<()> + Send + 'a>;
 
 /// Returns the boxed future of [`run_then`]. Because of the box, the future is compiled once in this crate, instead of
 /// in every crate that starts a server.
@@ -92,16 +92,17 @@ async fn serve_until(
     open_to_all.into_iter().flatten().for_each(|warning| tracing::warn!("{warning}"));
     let shared = Arc::new(ServerState::new(config, store, metrics).await?);
     let back = shared.hub.restore().await?;
+    shared.runs.clone().resume_runs().await;
     if back > 0 {
         tracing::info!(matches = back, "matches restored");
     }
     let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, tls.clone(), local));
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
-    ready(&shared.hub)?;
+    ready(&shared.runs)?;
     tokio::spawn(token_expiry::watch(Arc::downgrade(&shared)));
     let hub = &shared.hub;
     let watch = [
-        tokio::spawn(hub.clone().watch_runs()),
+        tokio::spawn(shared.runs.clone().watch_runs()),
         tokio::spawn(hub.clone().watch_ladders()),
         tokio::spawn(hub.clone().watch_ended()),
     ];
@@ -147,7 +148,7 @@ async fn serve_until(
     Ok(())
 }
 
-/// Serves `listener` until the future of `work` resolves, then shuts down in order. `work` receives the match plane.
+/// Serves `listener` until the future of `work` resolves, then shuts down in order. `work` receives the runs and their match plane.
 ///
 /// # Errors
 ///
@@ -155,21 +156,21 @@ async fn serve_until(
 pub async fn run_while<F: Future<Output = anyhow::Result<()>>>(
     listener: TcpListener,
     config: Config,
-    work: impl FnOnce(Arc<Hub>) -> F,
+    work: impl FnOnce(Arc<Runs>) -> F,
 ) -> anyhow::Result<()> {
     let (stop, stopped) = oneshot::channel::<()>();
     let (up, ready) = oneshot::channel();
-    let ready_then = move |hub: &Arc<Hub>| {
-        let _ = up.send(hub.clone());
+    let ready_then = move |runs: &Arc<Runs>| {
+        let _ = up.send(runs.clone());
         Ok(())
     };
     let server = run_then(listener, config, ready_then, async {
         let _ = stopped.await;
     });
     let work = async {
-        // Without a hub the server has failed, and returns its own error.
+        // Without runs the server has failed, and returns its own error.
         let done = match ready.await {
-            Ok(hub) => work(hub).await,
+            Ok(runs) => work(runs).await,
             Err(_) => Ok(()),
         };
         drop(stop);

@@ -1,6 +1,5 @@
 //! The match plane: the event loops that run matches, and the lobby that seats clients.
 
-mod client;
 mod event_loop;
 mod hub;
 mod joins;
@@ -11,11 +10,12 @@ mod loop_context;
 mod match_row;
 mod observer;
 mod plan;
+mod run_observer;
 mod server_agents;
 mod spectators;
 
-pub(crate) use client::MatchClient;
 pub(crate) use hub::MatchReplay;
 pub use hub::{Hub, HubConfig};
 pub(crate) use hub::{fresh_id, storage_failure};
 pub(crate) use plan::AgentOptions;
+pub(crate) use run_observer::RunObserver;

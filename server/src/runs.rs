@@ -15,19 +15,23 @@ mod season;
 mod server_executor;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
+use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::record::Record;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use self::enrolment::Enrolment;
 use self::host::Host;
+use crate::matches::{Hub, RunObserver};
 
 /// Runs of a server.
-#[derive(Default)]
-pub(crate) struct Runs {
+pub struct Runs {
+    /// Match plane that plays the matches.
+    pub hub: Arc<Hub>,
+    me: Weak<Runs>,
     /// Open runs by name.
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
     /// Finished runs of seasons that have not ended, by name.
@@ -43,15 +47,24 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Passes the record of an ended match to the run that waits for the match. The end of the match must be durable.
-    pub(crate) fn ended(&self, record: &Record) {
-        let waits = self.waiting.lock().remove(&record.header.episode);
-        // If the waiting run has stopped meanwhile, it finds the record in the store.
-        waits.into_iter().for_each(|waits| drop(waits.send(record.clone())));
+    /// Creates the runs of a match plane. Must be called once, before the match plane restores matches.
+    pub(crate) fn new(hub: Arc<Hub>) -> Arc<Runs> {
+        let runs = Arc::new_cyclic(|me: &Weak<Runs>| Runs {
+            hub,
+            me: me.clone(),
+            hosts: Mutex::default(),
+            held: Mutex::default(),
+            shown: Mutex::default(),
+            waiting: Mutex::default(),
+            halted: AtomicBool::new(false),
+            enrolling: tokio::sync::Mutex::default(),
+        });
+        runs.hub.set_run_observer(runs.me.clone());
+        runs
     }
 
-    /// Notifies a waiting run that a match no longer has a task. An unfinished match stays in the store.
-    pub(crate) fn on_match_gone(&self, id: &str) {
+    /// Notifies a waiting run that a match is not played. An unfinished match stays in the store.
+    fn on_match_gone(&self, id: &str) {
         self.waiting.lock().remove(id);
     }
 
@@ -59,12 +72,6 @@ impl Runs {
     pub(crate) fn halt(&self) {
         self.halted.store(true, Ordering::Relaxed);
         self.waiting.lock().clear();
-    }
-
-    /// Stops waiting for those matches of a run that are not `live`.
-    pub(crate) fn pause(&self, run: &str, live: impl Fn(&str) -> bool) {
-        let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
-        self.waiting.lock().retain(|id, _| !of_run(id) || live(id));
     }
 
     /// Returns the ids of the matches that a run waits for.
@@ -86,5 +93,44 @@ impl Runs {
 
     fn host(&self, run: &str) -> Option<Arc<Host>> {
         self.hosts.lock().get(run).cloned()
+    }
+}
+
+impl RunObserver for Runs {
+    fn on_end(&self, record: &Record) {
+        let waits = self.waiting.lock().remove(&record.header.episode);
+        // If the waiting run has stopped meanwhile, it finds the record in the store.
+        waits.into_iter().for_each(|waits| drop(waits.send(record.clone())));
+    }
+
+    fn on_removal(&self, id: &str) {
+        self.on_match_gone(id);
+    }
+
+    fn on_pause(&self, run: &str) {
+        let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
+        self.waiting.lock().retain(|id, _| !of_run(id) || self.hub.is_live(id));
+    }
+
+    fn on_ticket(&self, ticket: &str) {
+        if let Some(runs) = self.me.upgrade() {
+            let ticket = ticket.to_owned();
+            tokio::spawn(async move { runs.ticket_shown(&ticket).await });
+        }
+    }
+
+    fn hides(&self, id: &str) -> bool {
+        let Some((run, _)) = id.split_once('.') else { return false };
+        self.held.lock().contains_key(run) || self.host(run).is_some_and(|host| host.enrolment().is_held())
+    }
+
+    fn check_visible(&self, id: &str, owner: Option<&str>, admin: bool) -> Result<(), Box<Refusal>> {
+        let Some(run) = self.open_run_of(id) else { return Ok(()) };
+        // A client without an owner exists only on a server that requires no token.
+        if admin || owner.is_none_or(|owner| self.has_entrant_of(run, owner)) {
+            return Ok(());
+        }
+        let message = "expected a token of an owner in the run; the match is open to others when its run ends";
+        Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(id)))
     }
 }

@@ -16,6 +16,7 @@ use crate::metrics::Metrics;
 use crate::page_cache::PageCache;
 use crate::peer::Peer;
 use crate::ratings::RatingsCache;
+use crate::runs::Runs;
 use crate::stall_monitor::WorkerMonitors;
 use crate::standing_ladders;
 use crate::store::Store;
@@ -34,6 +35,7 @@ pub(crate) struct ServerState {
     pub doors: Arc<ConnectionLimits>,
     pub gym: gym::Context,
     pub hub: Arc<Hub>,
+    pub runs: Arc<Runs>,
     pub store: Store,
     pub metrics: Arc<Metrics>,
     pub ratings: RatingsCache,
@@ -76,6 +78,7 @@ impl ServerState {
             doors: ConnectionLimits::new(&limits),
             gym: gym::Context { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
             catalogue,
+            runs: Runs::new(hub.clone()),
             hub,
             metrics,
             ratings: RatingsCache::new(config.games.clone(), config.humans)?,
@@ -108,5 +111,6 @@ impl ServerState {
     /// Refuses new work from now on.
     pub fn drain(&self) {
         self.hub.drain();
+        self.runs.halt();
     }
 }

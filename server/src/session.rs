@@ -3,6 +3,7 @@
 mod connection;
 mod gate;
 mod hello;
+mod match_client;
 mod metered;
 mod wire;
 

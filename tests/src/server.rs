@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ludex_server::Config;
 use ludex_server::matches::Hub;
+use ludex_server::runs::Runs;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -19,6 +20,7 @@ pub struct Server {
     pub data: std::path::PathBuf,
     /// The server's match plane, for operations of tournaments.
     pub hub: Arc<Hub>,
+    pub runs: Arc<Runs>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<anyhow::Result<()>>,
     _folder: Option<tempfile::TempDir>,
@@ -64,14 +66,14 @@ impl Server {
         };
         let (stands, ready) = oneshot::channel();
         let task = tokio::spawn(async move {
-            let ready = |hub: &Arc<Hub>| {
-                let _ = stands.send(hub.clone());
+            let ready = |runs: &Arc<Runs>| {
+                let _ = stands.send(runs.clone());
                 Ok(())
             };
             ludex_server::run_then(listener, config, ready, shutdown).await
         });
-        let Ok(hub) = ready.await else { panic!("the server does not start: {:?}", task.await) };
-        Server { address, data: data.to_owned(), hub, stop, task, _folder: None }
+        let Ok(runs) = ready.await else { panic!("the server does not start: {:?}", task.await) };
+        Server { address, data: data.to_owned(), hub: runs.hub.clone(), runs, stop, task, _folder: None }
     }
 
     /// Requests a shutdown; wait for it with [`Stopping::stopped`].

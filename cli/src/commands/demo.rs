@@ -13,7 +13,7 @@ use ludex_client::{Client, Options, Player};
 use ludex_play::remote_agent::RemoteAgent;
 use ludex_play::runs::folder::{RunStatus, path_of};
 use ludex_server::config::Config;
-use ludex_server::matches::Hub;
+use ludex_server::runs::Runs;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -59,9 +59,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         let listener =
             TcpListener::bind("127.0.0.1:0").await.context("cannot bind a port on the loopback interface")?;
         let url = format!("ws://{}", listener.local_addr()?);
-        ludex_server::run_while(listener, Config::new(&args.data), |hub| async {
-            let hub = hub;
-            play_tournament(&args, &url, &hub).await?;
+        ludex_server::run_while(listener, Config::new(&args.data), |runs| async {
+            let runs = runs;
+            play_tournament(&args, &url, &runs).await?;
             if args.keep_running {
                 println!("\nThe server keeps running at {url}; stop it with Ctrl-C.");
                 tokio::signal::ctrl_c().await?;
@@ -72,7 +72,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     })
 }
 
-async fn play_tournament(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
+async fn play_tournament(args: &Args, url: &str, runs: &Arc<Runs>) -> anyhow::Result<()> {
     let start = Instant::now();
     println!("ludex serves {url}, with its store in {}", args.data.display());
     let run = format!("demo-{}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"));
@@ -89,7 +89,7 @@ async fn play_tournament(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Resu
         entrants: entrants.collect(),
         ..Organise::default()
     };
-    hub.organise(&request).await?;
+    runs.organise(&request).await?;
     let total = names.len() * (names.len() - 1) * args.blocks as usize;
     println!(
         "{} agents connect over WebSockets and play {} of {}.",
@@ -104,7 +104,7 @@ async fn play_tournament(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Resu
     let bar = print::progress(total as u64, "playing");
     let clients = connect(url.to_owned(), run.clone(), python);
     let over = loop {
-        let page = hub.run(&run).await.context("the run was removed from the server")?;
+        let page = runs.run(&run).await.context("the run was removed from the server")?;
         if page["state"] != "open" {
             break page;
         }

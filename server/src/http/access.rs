@@ -8,6 +8,7 @@ use ludex_protocol::{ErrorCode, Refusal};
 
 use super::{Answer, failed, token};
 use crate::auth::{self, AuthError, Grant, Scopes};
+use crate::matches::RunObserver as _;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 
@@ -33,12 +34,12 @@ pub(super) async fn to_match(
     headers: &HeaderMap,
     id: &str,
 ) -> Result<(), Box<Refusal>> {
-    let hub = &app.0.hub;
-    if app.0.config.public && hub.runs.open_run_of(id).is_none() {
+    let runs = &app.0.runs;
+    if app.0.config.public && runs.open_run_of(id).is_none() {
         return Ok(());
     }
     let grant = grant(app, headers).await.map_err(|e| Refusal::new(ErrorCode::Unauthorized, e.to_string()))?;
-    hub.check_visible(id, grant.owner.as_deref(), grant.may(Scopes::ADMIN))
+    runs.check_visible(id, grant.owner.as_deref(), grant.may(Scopes::ADMIN))
 }
 
 /// Returns the response for a visitor who may not see a match.

@@ -177,7 +177,7 @@ async fn runs(State(app): App, headers: HeaderMap) -> Answer {
     if let Err(refusal) = granted(&app, &headers).await {
         return *refusal;
     }
-    Json(serde_json::json!({ "suites": app.0.hub.offered(), "runs": app.0.hub.open_runs() })).into_response()
+    Json(serde_json::json!({ "suites": app.0.runs.offered(), "runs": app.0.runs.open_runs() })).into_response()
 }
 
 async fn run(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
@@ -185,7 +185,7 @@ async fn run(State(app): App, headers: HeaderMap, path: Result<Path<String>, Pat
         return *refusal;
     }
     let told = match path {
-        Ok(Path(run)) => app.0.hub.run(&run).await,
+        Ok(Path(run)) => app.0.runs.run(&run).await,
         Err(_) => None,
     };
     told.map_or_else(no_run, |page| Json(page).into_response())
@@ -197,7 +197,7 @@ async fn run_file(State(app): App, headers: HeaderMap, path: Result<Path<(String
         return *refusal;
     }
     let Ok(Path((run, file))) = path else { return no_run() };
-    let Some((kind, bytes)) = app.0.hub.run_file(&run, &file).await else { return no_run() };
+    let Some((kind, bytes)) = app.0.runs.run_file(&run, &file).await else { return no_run() };
     let mut answer = ([(header::CONTENT_TYPE, kind)], bytes).into_response();
     site::harden(&mut answer);
     answer

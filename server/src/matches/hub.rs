@@ -8,8 +8,8 @@ mod start;
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use ludex_play::machine::MatchMachine;
@@ -25,6 +25,7 @@ use super::event_loop::EventLoops;
 use super::lobby::Lobby;
 use super::loop_context::MatchParts;
 use super::observer::MatchObserver;
+use super::run_observer::RunObserver;
 use crate::catalogue::Catalogue;
 use crate::clock::Clock;
 use crate::compute::Compute;
@@ -32,7 +33,6 @@ use crate::config::{Humans, PairMode};
 use crate::metrics::{Metrics, word};
 use crate::opponents::Opponents;
 use crate::random::random_bytes;
-use crate::runs::Runs;
 use crate::seasons::SuiteSeasons;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::sessions::{Session, Sessions};
@@ -84,7 +84,7 @@ pub struct Hub {
     /// Lock that is held while the matches of a session are restored.
     recalls: tokio::sync::Mutex<()>,
     draining: Arc<AtomicBool>,
-    pub(crate) runs: Runs,
+    runs: OnceLock<Weak<dyn RunObserver>>,
     /// Number of releases of matches so far.
     releases: AtomicU64,
 }
@@ -142,7 +142,7 @@ impl Hub {
             late: Mutex::default(),
             recalls: tokio::sync::Mutex::default(),
             draining: Arc::default(),
-            runs: Runs::default(),
+            runs: OnceLock::new(),
             releases: AtomicU64::new(0),
         }))
     }
@@ -165,10 +165,20 @@ impl Hub {
         self.clock.now()
     }
 
+    /// Sets the recipient of the events of runs, once.
+    pub(crate) fn set_run_observer(&self, runs: Weak<dyn RunObserver>) {
+        // The first observer stays.
+        let _ = self.runs.set(runs);
+    }
+
+    /// Returns the recipient of the events of runs; `None` while the server starts and stops.
+    pub(super) fn runs(&self) -> Option<Arc<dyn RunObserver>> {
+        self.runs.get()?.upgrade()
+    }
+
     /// Refuses new matches from now on.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
-        self.runs.halt();
     }
 
     /// Returns true if the server is shutting down.
@@ -303,7 +313,9 @@ impl Hub {
         if let Some(handle) = gone {
             handle.holders().iter().for_each(|session| session.leave_seat(id));
         }
-        self.runs.on_match_gone(id);
+        if let Some(runs) = self.runs() {
+            runs.on_removal(id);
+        }
     }
 
     /// Ends a stored match that cannot continue, and notes the reason `why`.
@@ -363,8 +375,8 @@ impl MatchObserver for Arc<Hub> {
         self.metrics.ended(reason);
         self.end(machine.id());
         self.remove_later(machine.id());
-        if let Some(record) = machine.record() {
-            self.runs.ended(record);
+        if let Some((runs, record)) = self.runs().zip(machine.record()) {
+            runs.on_end(record);
         }
         let mut gone = Vec::new();
         {

@@ -20,7 +20,7 @@ const LATER: Duration = Duration::from_secs(1);
 
 impl Hub {
     /// Processes a `join` request, then starts the matches that have become possible.
-    pub(in crate::matches) async fn join(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Join) {
+    pub(crate) async fn join(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Join) {
         let ticket = request.ticket.clone();
         let entered = self.enter(session, re, request).await;
         let Some(mailbox) = session.mailbox() else { return };
@@ -28,8 +28,8 @@ impl Hub {
             Ok(id) => {
                 mailbox.reply(re, ServerMessage::Joined(Joined { join: id.clone() }));
                 self.ready(&id);
-                if let Some(ticket) = ticket {
-                    self.ticket_shown(&ticket).await;
+                if let Some((runs, ticket)) = self.runs().zip(ticket) {
+                    runs.on_ticket(&ticket);
                 }
             }
             Err(e) => mailbox.reply(re, *e),
@@ -188,7 +188,7 @@ impl Hub {
     }
 
     /// Cancels the remaining matches of a join. Returns false if the session does not hold this join.
-    pub(in crate::matches) async fn leave(self: &Arc<Self>, session: &Session, join: &str) -> bool {
+    pub(crate) async fn leave(self: &Arc<Self>, session: &Session, join: &str) -> bool {
         if !self.lobby.lock().leave(&session.id, join) {
             return false;
         }
@@ -226,7 +226,7 @@ impl Hub {
     }
 
     /// Returns the joins of a session, for `welcome`.
-    pub(in crate::matches) fn joins_of(&self, session: &str) -> Vec<ResumedJoin> {
+    pub(crate) fn joins_of(&self, session: &str) -> Vec<ResumedJoin> {
         self.lobby.lock().resumed(session)
     }
 
@@ -263,13 +263,22 @@ impl Hub {
         }
     }
 
+    /// Updates the joins of a session whose client has connected or disconnected, and starts the matches that have become
+    /// possible.
+    pub(crate) fn on_presence(self: &Arc<Self>, session: &str, online: bool) {
+        self.lobby.lock().presence(session, online);
+        if online {
+            self.seat();
+        }
+    }
+
     /// Returns true if a session has joins.
-    pub(in crate::matches) fn has_joins(&self, session: &str) -> bool {
+    pub(crate) fn has_joins(&self, session: &str) -> bool {
         self.lobby.lock().has_joins(session)
     }
 
     /// Moves all joins of the session `from` to the session `to`.
-    pub(in crate::matches) fn move_joins(&self, from: &str, to: &Arc<Session>) {
+    pub(crate) fn move_joins(&self, from: &str, to: &Arc<Session>) {
         self.lobby.lock().move_joins(from, to);
     }
 
@@ -329,6 +338,8 @@ impl Hub {
     /// Removes the pending matches of a run, and notifies the run's thread.
     pub(crate) fn pause_run(&self, run: &str) {
         self.lobby.lock().unplan_run(run);
-        self.runs.pause(run, |id| self.is_live(id));
+        if let Some(runs) = self.runs() {
+            runs.on_pause(run);
+        }
     }
 }

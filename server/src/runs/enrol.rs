@@ -12,11 +12,12 @@ use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
 use ludex_referee::suite::{Suite, is_word};
 use serde_json::{Value, json};
 
+use super::Runs;
 use super::enrolment::{EarlyStop, EnrolledAgent, Enrolment, InSeason};
 use super::host::Host;
 use crate::mailbox::MailboxItem;
 use crate::matches::lobby::shows;
-use crate::matches::{Hub, fresh_id, storage_failure};
+use crate::matches::{fresh_id, storage_failure};
 use crate::sessions::Session;
 use crate::store::{TicketRow, Write};
 
@@ -32,7 +33,7 @@ enum Place {
     Over(Box<Enrolment>),
 }
 
-impl Hub {
+impl Runs {
     /// Returns the reply to `suites`.
     pub(crate) fn suites(&self) -> ServerMessage {
         ServerMessage::Suites(SuiteList { suites: self.offered() })
@@ -40,7 +41,7 @@ impl Hub {
 
     /// Returns the suites that agents may enroll in, each with its season.
     pub(crate) fn offered(&self) -> Vec<SuiteEntry> {
-        let mut suites = self.config.suites.entries();
+        let mut suites = self.hub.config.suites.entries();
         suites.iter_mut().for_each(|e| e.season = self.season_now(&e.suite).map(|season| season.name.clone()));
         suites
     }
@@ -48,7 +49,7 @@ impl Hub {
     /// Processes an `enrol` request, then starts or continues the run.
     pub(crate) async fn enrol(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Enrol) {
         // No run ends before the reply is sent.
-        let _one_by_one = self.runs.enrolling.lock().await;
+        let _one_by_one = self.enrolling.lock().await;
         let entered = self.enter_run(session, re, request).await;
         let Some(mailbox) = session.mailbox() else { return };
         match entered {
@@ -58,7 +59,7 @@ impl Hub {
                     let enrolled = Enrolled { run, join: Some(join.clone()), due, done, eta_ms };
                     mailbox.reply(re, ServerMessage::Enrolled(enrolled));
                 });
-                self.ready(&join);
+                self.hub.ready(&join);
                 if host.enrolment().is_ready() {
                     host.start(self);
                 }
@@ -120,7 +121,7 @@ impl Hub {
                 let change = |kept: &mut Enrolment| {
                     kept.entrants.iter_mut().filter(|e| e.ticket == new.ticket).for_each(|e| *e = new.clone());
                 };
-                host.change(&self.config.data, change).map_err(|e| storage_failure(&format!("{e:#}")))?;
+                host.change(&self.hub.config.data, change).map_err(|e| storage_failure(&format!("{e:#}")))?;
                 came
             }
             None => self.new_entrant(session, &host, &request).await?,
@@ -137,12 +138,12 @@ impl Hub {
         if kept.is_ready() {
             let contest = Host::contest(self, &kept).await.map_err(|e| storage_failure(&format!("{e:#}")))?;
             let name = run.clone();
-            let stands = self.compute.wait(move || contest.standing(&name)).await.map_err(|e| storage_failure(&e))?;
+            let stands = self.hub.compute.wait(move || contest.standing(&name)).await.map_err(|e| storage_failure(&e))?;
             let (due, done) = stands.map_err(|e| storage_failure(&format!("{e:#}")))?;
             host.stands(due, done);
         }
-        let before = self.holder(&entrant.ticket).filter(|before| before.id != session.id);
-        let join = self.enter(session, re, join).await?;
+        let before = self.hub.holder(&entrant.ticket).filter(|before| before.id != session.id);
+        let join = self.hub.enter(session, re, join).await?;
         self.take_over(session, &run).await;
         // Two clients of one agent cannot play the same run: the newer one takes over.
         if let Some(mailbox) = before.and_then(|before| before.mailbox()) {
@@ -156,7 +157,7 @@ impl Hub {
     async fn take_over(&self, session: &Arc<Session>, run: &str) {
         let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
         let mut taken = false;
-        for other in self.sessions.by_agent(session.name(), session.about.owner.as_deref()) {
+        for other in self.hub.sessions.by_agent(session.name(), session.about.owner.as_deref()) {
             if other.id == session.id {
                 continue;
             }
@@ -166,7 +167,7 @@ impl Hub {
             }
             taken = true;
             let moved = Write::SeatsMoved { to: session.id.clone(), seats };
-            if let Err(error) = self.store.write_behind(vec![moved]).await {
+            if let Err(error) = self.hub.store.write_behind(vec![moved]).await {
                 tracing::error!(session = %session.id, %error, "storing the seats of a run failed");
             }
         }
@@ -177,17 +178,17 @@ impl Hub {
 
     /// Returns the existing run with this name.
     async fn existing_run(&self, run: &str) -> Result<Option<ExistingRun>, Box<Refusal>> {
-        if let Some(host) = self.runs.host(run) {
+        if let Some(host) = self.host(run) {
             return Ok(Some(ExistingRun::Open(host)));
         }
-        let (data, name) = (self.config.data.clone(), run.to_owned());
-        let read = self.compute.wait(move || Enrolment::read(&data, &name)).await.map_err(|e| storage_failure(&e))?;
+        let (data, name) = (self.hub.config.data.clone(), run.to_owned());
+        let read = self.hub.compute.wait(move || Enrolment::read(&data, &name)).await.map_err(|e| storage_failure(&e))?;
         match read {
             Ok(None) => Ok(None),
             Ok(Some(kept)) if kept.over.is_some() => Ok(Some(ExistingRun::Over(Box::new(kept)))),
             Ok(Some(kept)) => {
                 let host = Arc::new(Host::new(kept));
-                self.runs.hosts.lock().insert(run.to_owned(), host.clone());
+                self.hosts.lock().insert(run.to_owned(), host.clone());
                 Ok(Some(ExistingRun::Open(host)))
             }
             Err(error) => {
@@ -199,11 +200,11 @@ impl Hub {
 
     /// Creates a run for an enrolling agent. The run is stored once the agent has become an entrant.
     fn new_run(&self, session: &Session, request: &Enrol) -> Result<Arc<Host>, Box<Refusal>> {
-        if self.draining() {
+        if self.hub.draining() {
             let message = "server is shutting down and accepts no new runs";
             return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
         }
-        let suites = &self.config.suites;
+        let suites = &self.hub.config.suites;
         let Some(offer) = suites.get(&request.suite) else {
             let names: Vec<&str> = suites.names().collect();
             let e = match request.suite.as_str() {
@@ -244,12 +245,12 @@ impl Hub {
         }
         let owner = session.about.owner.as_deref();
         let own = |host: &&Arc<Host>| host.enrolment().entrants.first().is_some_and(|e| e.owner.as_deref() == owner);
-        let most = self.config.limits.owner_runs;
-        if self.runs.hosts.lock().values().filter(own).count() >= most as usize {
+        let most = self.hub.config.limits.owner_runs;
+        if self.hosts.lock().values().filter(own).count() >= most as usize {
             let message = format!("expected at most {most} open runs per owner; finish or withdraw from one");
             return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("run").allowed(most)));
         }
-        let until_ms = i64::try_from(self.config.run_time.as_millis()).unwrap_or(i64::MAX);
+        let until_ms = i64::try_from(self.hub.config.run_time.as_millis()).unwrap_or(i64::MAX);
         let kept = Enrolment {
             request: request.clone(),
             text: offer.text.clone(),
@@ -284,7 +285,7 @@ impl Hub {
             for part in suite.parts.iter().filter(|part| part.opponents.contains(&named)) {
                 for game in part.games(&games).map_err(|e| storage_failure(&e))? {
                     for (at, (agent, text)) in agents.iter_mut().zip(&request.roles[role]).enumerate() {
-                        let seated = self.config.opponents.seat(text, &game, true);
+                        let seated = self.hub.config.opponents.seat(text, &game, true);
                         let seated = seated.map_err(|e| Box::new(e.path("roles").at(at)))?;
                         *agent = RoleAgent { name: seated.name, spec: seated.spec.to_string() };
                     }
@@ -312,7 +313,7 @@ impl Hub {
             let message = "agent name is taken in this run; use another name";
             return Err(Box::new(Refusal::new(ErrorCode::Conflict, message).path("run")));
         }
-        let most = self.config.limits.matches;
+        let most = self.hub.config.limits.matches;
         if request.slots == 0 || request.slots > most {
             let e = Refusal::new(ErrorCode::Limit, format!("slots: expected 1 to {most}, got {}", request.slots))
                 .path("slots")
@@ -333,17 +334,17 @@ impl Hub {
             body: "{}".to_owned(),
             join: None,
         };
-        self.store.write(vec![Write::Ticket(row)]).await.map_err(|e| storage_failure(&e))?;
+        self.hub.store.write(vec![Write::Ticket(row)]).await.map_err(|e| storage_failure(&e))?;
         let new = entrant.clone();
-        host.change(&self.config.data, |kept| kept.entrants.push(new))
+        host.change(&self.hub.config.data, |kept| kept.entrants.push(new))
             .map_err(|e| storage_failure(&format!("{e:#}")))?;
-        self.runs.hosts.lock().insert(host.run(), host.clone());
+        self.hosts.lock().insert(host.run(), host.clone());
         Ok(entrant)
     }
 
     pub(super) fn games_of(&self, kept: &Enrolment) -> Result<Vec<ludex_env::GameRef>, Box<Refusal>> {
         if let Some(cup) = &kept.cup {
-            return Ok(vec![self.config.catalogue.load(&cup.game, &Params::new())?]);
+            return Ok(vec![self.hub.config.catalogue.load(&cup.game, &Params::new())?]);
         }
         let games = ludex_games::builtin();
         let suite = Suite::parse(&kept.text, &games).map_err(|e| storage_failure(&e))?;
@@ -374,12 +375,12 @@ impl Hub {
     /// Starts or continues the run of a ticket. Called after the client has received the reply to its `join` with the
     /// ticket.
     pub(crate) async fn ticket_shown(self: &Arc<Self>, ticket: &str) {
-        let Ok(Some(row)) = self.store.ticket(ticket).await else { return };
-        let Some(host) = row.run.and_then(|run| self.runs.host(&run)) else { return };
+        let Ok(Some(row)) = self.hub.store.ticket(ticket).await else { return };
+        let Some(host) = row.run.and_then(|run| self.host(&run)) else { return };
         let came = |kept: &mut Enrolment| {
             kept.entrants.iter_mut().filter(|e| e.ticket == ticket).for_each(|e| e.came = true);
         };
-        if let Err(error) = host.change(&self.config.data, came) {
+        if let Err(error) = host.change(&self.hub.config.data, came) {
             tracing::error!(run = host.run(), error = %format!("{error:#}"), "enrolment write failed");
         }
         if host.enrolment().is_ready() {
@@ -389,17 +390,17 @@ impl Hub {
 
     /// Continues runs after a restart, if their agents still hold their joins.
     pub(crate) async fn resume_runs(self: Arc<Self>) {
-        let data = self.config.data.clone();
-        let Ok(open) = self.compute.wait(move || Enrolment::open(&data)).await else { return };
+        let data = self.hub.config.data.clone();
+        let Ok(open) = self.hub.compute.wait(move || Enrolment::open(&data)).await else { return };
         for kept in open {
             if kept.over.is_some() {
-                self.runs.remember(kept);
+                self.remember(kept);
                 continue;
             }
-            let here = kept.entrants.iter().any(|e| self.has_ticket(&e.ticket));
+            let here = kept.entrants.iter().any(|e| self.hub.has_ticket(&e.ticket));
             let called = kept.is_ready() && (here || kept.cup.is_some()) || kept.stop.is_some();
             let host = Arc::new(Host::new(kept));
-            self.runs.hosts.lock().insert(host.run(), host.clone());
+            self.hosts.lock().insert(host.run(), host.clone());
             if called {
                 host.start(&self);
             }
@@ -414,10 +415,10 @@ impl Hub {
                 let kept = host.enrolment();
                 (kept.until_ms <= now || self.season_is_over(&kept)) && kept.stop.is_none()
             };
-            let late: Vec<Arc<Host>> = self.runs.hosts.lock().values().filter(late).cloned().collect();
+            let late: Vec<Arc<Host>> = self.hosts.lock().values().filter(late).cloned().collect();
             // Tournaments whose time to wait for clients is over.
             let waits = |host: &&Arc<Host>| host.enrolment().cup.as_ref().is_some_and(|cup| cup.begins_ms > 0);
-            let waiting: Vec<Arc<Host>> = self.runs.hosts.lock().values().filter(waits).cloned().collect();
+            let waiting: Vec<Arc<Host>> = self.hosts.lock().values().filter(waits).cloned().collect();
             waiting.iter().filter(|host| host.enrolment().is_ready()).for_each(|host| host.start(&self));
             for host in late {
                 let stop = EarlyStop { reason: RunReason::Deadline, agent: None };
@@ -426,7 +427,7 @@ impl Hub {
                 }
             }
             self.release_seasons().await;
-            tokio::time::sleep(LOOK.min(self.config.run_time)).await;
+            tokio::time::sleep(LOOK.min(self.hub.config.run_time)).await;
         }
     }
 }

@@ -15,11 +15,11 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
+use super::Runs;
 use super::contest::RunContest;
 use super::enrolment::{EarlyStop, EnrolledAgent, Enrolment};
 use super::enrolment_state::EnrolmentState;
 use super::server_executor::ServerExecutor;
-use crate::matches::Hub;
 use crate::store::{MatchFilter, Write};
 
 pub(super) struct Host {
@@ -86,10 +86,10 @@ impl Host {
     /// # Errors
     ///
     /// A suite, game or agent that this version cannot play.
-    pub(super) async fn contest(hub: &Hub, kept: &Enrolment) -> anyhow::Result<RunContest> {
-        let secret = hub.store.secret(&kept.secret()).await?;
-        let (kept, data) = (kept.clone(), hub.config.data.clone());
-        let made = hub.compute.wait(move || RunContest::new(&kept, &data, secret)).await;
+    pub(super) async fn contest(runs: &Runs, kept: &Enrolment) -> anyhow::Result<RunContest> {
+        let secret = runs.hub.store.secret(&kept.secret()).await?;
+        let (kept, data) = (kept.clone(), runs.hub.config.data.clone());
+        let made = runs.hub.compute.wait(move || RunContest::new(&kept, &data, secret)).await;
         made.map_err(anyhow::Error::from)?
     }
 
@@ -116,32 +116,32 @@ impl Host {
     }
 
     /// Starts or continues the run, unless its thread is already running.
-    pub(super) fn start(self: &Arc<Self>, hub: &Arc<Hub>) {
-        if hub.runs.is_halted() || self.playing.swap(true, Ordering::SeqCst) {
+    pub(super) fn start(self: &Arc<Self>, runs: &Arc<Runs>) {
+        if runs.is_halted() || self.playing.swap(true, Ordering::SeqCst) {
             return;
         }
-        let (host, hub, runtime) = (self.clone(), hub.clone(), Handle::current());
+        let (host, runs, runtime) = (self.clone(), runs.clone(), Handle::current());
         tokio::spawn(async move {
             let run = host.run();
-            let kept = host.leave_out_the_late(&hub);
-            let contest = match Host::contest(&hub, &kept).await {
+            let kept = host.leave_out_the_late(&runs);
+            let contest = match Host::contest(&runs, &kept).await {
                 Ok(contest) => contest,
                 Err(error) => {
                     tracing::error!(run, error = %format!("{error:#}"), "run start failed");
                     return host.playing.store(false, Ordering::SeqCst);
                 }
             };
-            let (name, again) = (format!("run-{run}"), (host.clone(), hub.clone()));
-            let thread = std::thread::Builder::new().name(name).spawn(move || host.play(&hub, &contest, &runtime));
+            let (name, again) = (format!("run-{run}"), host.clone());
+            let thread = std::thread::Builder::new().name(name).spawn(move || host.play(&runs, &contest, &runtime));
             if let Err(error) = thread {
                 tracing::error!(run, %error, "run thread creation failed");
-                again.0.playing.store(false, Ordering::SeqCst);
+                again.playing.store(false, Ordering::SeqCst);
             }
         });
     }
 
     /// Excludes absent entrants at the start of a tournament, and returns the changed enrolment.
-    fn leave_out_the_late(&self, hub: &Hub) -> Enrolment {
+    fn leave_out_the_late(&self, runs: &Runs) -> Enrolment {
         let late = |kept: &mut Enrolment| {
             let Some(cup) = &mut kept.cup else { return };
             for entrant in kept.entrants.iter().filter(|e| !e.came) {
@@ -150,14 +150,14 @@ impl Host {
             // A tournament without clients need not wait.
             cup.begins_ms = 0;
         };
-        if let Err(error) = self.change(&hub.config.data, late) {
+        if let Err(error) = self.change(&runs.hub.config.data, late) {
             tracing::error!(run = self.run(), error = %format!("{error:#}"), "enrolment write failed");
         }
         self.enrolment()
     }
 
     /// Plays the run on its own thread until the run stops.
-    fn play(self: Arc<Self>, hub: &Arc<Hub>, contest: &RunContest, runtime: &Handle) {
+    fn play(self: Arc<Self>, runs: &Arc<Runs>, contest: &RunContest, runtime: &Handle) {
         let kept = self.enrolment();
         let run = kept.run().to_owned();
         tracing::info!(run, "run started");
@@ -165,13 +165,13 @@ impl Host {
             self.stands(due, done);
         }
         self.standing.lock().since = Some((Instant::now(), 0));
-        let there = ServerExecutor::new(hub.clone(), self.book.clone(), &kept, runtime.clone());
+        let there = ServerExecutor::new(runs.clone(), self.book.clone(), &kept, runtime.clone());
         let played = contest.play(&there, &run, |record, due| {
             if let Some(due) = due {
                 self.standing.lock().due = due as u64;
             }
             if let Some(record) = record {
-                self.tell(hub, &run, record);
+                self.tell(runs, &run, record);
             }
         });
         let (reason, verdict) = match played {
@@ -188,28 +188,28 @@ impl Host {
             }
         };
         if let Some(reason) = reason
-            && let Err(error) = runtime.block_on(self.end(hub, reason, verdict))
+            && let Err(error) = runtime.block_on(self.end(runs, reason, verdict))
         {
             tracing::error!(run, error = %format!("{error:#}"), "storing the end of a run failed");
         }
         self.playing.store(false, Ordering::SeqCst);
         // An agent may have enrolled or withdrawn while the thread ended.
         let ready = self.enrolment();
-        let here = |e: &EnrolledAgent| hub.is_here(&e.ticket);
+        let here = |e: &EnrolledAgent| runs.hub.is_here(&e.ticket);
         let called = ready.stop.is_some() || ready.cup.is_none() && ready.entrants.iter().all(here);
-        if reason.is_none() && called && !hub.runs.is_halted() {
+        if reason.is_none() && called && !runs.is_halted() {
             // The fault, such as a full disk, may take any time to repair.
             let pause = Duration::from_secs(1 << self.stumbles.fetch_add(1, Ordering::Relaxed).min(6));
-            let (host, hub) = (self.clone(), hub.clone());
+            let (host, runs) = (self.clone(), runs.clone());
             runtime.spawn(async move {
                 tokio::time::sleep(pause).await;
-                host.start(&hub);
+                host.start(&runs);
             });
         }
     }
 
     /// Notifies the run's agents that a match has been stored.
-    fn tell(&self, hub: &Hub, run: &str, record: &Record) {
+    fn tell(&self, runs: &Runs, run: &str, record: &Record) {
         let kept = self.enrolment();
         self.stumbles.store(0, Ordering::Relaxed);
         let mut standing = self.standing.lock();
@@ -246,37 +246,37 @@ impl Host {
                 due: standing.due,
                 verdict_so_far: (!so_far.is_empty()).then(|| so_far.into()),
             };
-            hub.tell_holder(&entrant.ticket, ServerMessage::Progress(Box::new(progress)));
+            runs.hub.tell_holder(&entrant.ticket, ServerMessage::Progress(Box::new(progress)));
         }
     }
 
     /// Ends the run: writes its report, releases its seeds, and notifies its agents. The report and the seeds of a run
     /// in a season are published when the season ends.
-    async fn end(&self, hub: &Arc<Hub>, reason: RunReason, verdict: Value) -> anyhow::Result<()> {
+    async fn end(&self, runs: &Arc<Runs>, reason: RunReason, verdict: Value) -> anyhow::Result<()> {
         let run = self.run();
         let filter = MatchFilter { run: Some(run.clone()), live: Some(true), ..MatchFilter::default() };
-        for line in hub.store.matches(&filter, u32::MAX).await? {
-            hub.abandon(&line.id, "the run ended before the match").await?;
+        for line in runs.hub.store.matches(&filter, u32::MAX).await? {
+            runs.hub.abandon(&line.id, "the run ended before the match").await?;
         }
         // An agent that enrolls now either finds the run open and is notified of its end, or finds it finished.
-        let _one_by_one = hub.runs.enrolling.lock().await;
+        let _one_by_one = runs.enrolling.lock().await;
         // Data that other runs of the season have yet to play stay hidden.
         if !self.enrolment().is_held() {
-            hub.release(&run).await?;
+            runs.release(&run).await?;
         }
         let ratings = ratings(&verdict);
         let over = RunEnd { run: run.clone(), reason, verdict, ratings, report: format!("/runs/{run}/report.html") };
-        self.change(&hub.config.data, |kept| kept.over = Some(over.clone()))?;
+        self.change(&runs.hub.config.data, |kept| kept.over = Some(over.clone()))?;
         // After a crash before this write, the tickets still exist but are void.
-        hub.store.write(vec![Write::TicketsGone { run: run.clone() }]).await?;
+        runs.hub.store.write(vec![Write::TicketsGone { run: run.clone() }]).await?;
         if self.enrolment().is_held() {
-            hub.runs.remember(self.enrolment());
+            runs.remember(self.enrolment());
         }
-        hub.runs.hosts.lock().remove(&run);
+        runs.hosts.lock().remove(&run);
         tracing::info!(run, reason = <&str>::from(reason), "run ended");
         for entrant in self.enrolment().entrants {
-            hub.tell_holder(&entrant.ticket, ServerMessage::RunEnd(Box::new(over.clone())));
-            hub.drop_ticket(&entrant.ticket).await;
+            runs.hub.tell_holder(&entrant.ticket, ServerMessage::RunEnd(Box::new(over.clone())));
+            runs.hub.drop_ticket(&entrant.ticket).await;
         }
         Ok(())
     }
@@ -286,13 +286,13 @@ impl Host {
     /// # Errors
     ///
     /// A failed write; the run then continues.
-    pub(super) fn stop_for(self: &Arc<Self>, hub: &Arc<Hub>, stop: EarlyStop) -> anyhow::Result<()> {
-        self.change(&hub.config.data, |kept| kept.stop = Some(stop))?;
+    pub(super) fn stop_for(self: &Arc<Self>, runs: &Arc<Runs>, stop: EarlyStop) -> anyhow::Result<()> {
+        self.change(&runs.hub.config.data, |kept| kept.stop = Some(stop))?;
         let run = self.run();
         // Pending matches are not played.
-        hub.pause_run(&run);
-        hub.runs.under_way(&run).iter().for_each(|id| self.book.give_up(hub, id));
-        self.start(hub);
+        runs.hub.pause_run(&run);
+        runs.under_way(&run).iter().for_each(|id| self.book.give_up(&runs.hub, id));
+        self.start(runs);
         Ok(())
     }
 }

@@ -9,9 +9,10 @@ use ludex_protocol::spec::Params;
 use ludex_referee::suite::is_word;
 use ludex_referee::tournament::TournamentFormat;
 
+use super::Runs;
 use super::enrolment::{EnrolledAgent, Enrolment, StoredTournament};
 use super::host::Host;
-use crate::matches::{Hub, fresh_id, storage_failure};
+use crate::matches::{fresh_id, storage_failure};
 use crate::store::{TicketRow, Write};
 
 /// Default time per move in milliseconds.
@@ -23,25 +24,25 @@ const MOST: usize = 1_024;
 /// Default number of concurrent matches per client.
 const SLOTS: u32 = 1;
 
-impl Hub {
+impl Runs {
     /// Creates a tournament, which starts when its clients have enrolled.
     ///
     /// # Errors
     ///
     /// Invalid settings, by field, or a taken run name.
     pub async fn organise(self: &Arc<Self>, request: &Organise) -> Result<Organised, Box<Refusal>> {
-        let _one_by_one = self.runs.enrolling.lock().await;
+        let _one_by_one = self.enrolling.lock().await;
         let run = &request.run;
         if !is_word(run) || run.len() > 64 {
             let e = Refusal::new(ErrorCode::BadField, "run: expected 1 to 64 lower-case letters, digits, _ and -");
             return Err(Box::new(e.path("run").got(truncate_text(run))));
         }
-        if self.runs.host(run).is_some() || ludex_play::runs::folder::path_of(&self.config.data, run).exists() {
+        if self.host(run).is_some() || ludex_play::runs::folder::path_of(&self.hub.config.data, run).exists() {
             let e = Refusal::new(ErrorCode::Conflict, "run name is taken; choose another name");
             return Err(Box::new(e.path("run").got(run.as_str())));
         }
         let (terms, entrants) = self.cup(request)?;
-        let until_ms = i64::try_from(self.config.run_time.as_millis()).unwrap_or(i64::MAX);
+        let until_ms = i64::try_from(self.hub.config.run_time.as_millis()).unwrap_or(i64::MAX);
         let kept = Enrolment {
             request: Enrol { candidates: u32::try_from(entrants.len()).unwrap_or(u32::MAX), ..Enrol::new("", run) },
             text: String::new(),
@@ -60,10 +61,10 @@ impl Hub {
             let (ticket, agent, run) = (e.ticket.clone(), e.agent.clone(), Some(run.clone()));
             Write::Ticket(TicketRow { ticket, agent, run, body: "{}".to_owned(), join: None })
         };
-        self.store.write(entrants.iter().map(row).collect()).await.map_err(|e| storage_failure(&e))?;
-        kept.keep(&self.config.data).map_err(|e| storage_failure(&format!("{e:#}")))?;
+        self.hub.store.write(entrants.iter().map(row).collect()).await.map_err(|e| storage_failure(&e))?;
+        kept.keep(&self.hub.config.data).map_err(|e| storage_failure(&format!("{e:#}")))?;
         let host = Arc::new(Host::new(kept));
-        self.runs.hosts.lock().insert(run.clone(), host.clone());
+        self.hosts.lock().insert(run.clone(), host.clone());
         if entrants.is_empty() {
             host.start(self);
         }
@@ -73,7 +74,7 @@ impl Hub {
 
     fn cup(&self, request: &Organise) -> Result<(StoredTournament, Vec<EnrolledAgent>), Box<Refusal>> {
         let bad = |path: &str, message: &str| Box::new(Refusal::new(ErrorCode::BadField, message).path(path));
-        let game = self.config.catalogue.load(&request.game, &Params::new())?;
+        let game = self.hub.config.catalogue.load(&request.game, &Params::new())?;
         let names: BTreeSet<&str> = request.entrants.iter().map(|e| e.name.as_str()).collect();
         if names.len() < request.entrants.len() || request.entrants.len() > MOST {
             return Err(bad("entrants", &format!("expected at most {MOST} entrants with unique names")));
@@ -99,7 +100,7 @@ impl Hub {
         for (at, entrant) in request.entrants.iter().enumerate() {
             let spec = match &entrant.agent {
                 Some(text) => {
-                    let seated = self.config.opponents.seat(text, &game, true);
+                    let seated = self.hub.config.opponents.seat(text, &game, true);
                     seated.map_err(|e| Box::new(e.path("entrants").at(at)))?.spec.to_string()
                 }
                 None => {

@@ -4,21 +4,20 @@ use std::collections::BTreeMap;
 
 use ludex_play::runs::folder::path_of;
 use ludex_protocol::spec::Params;
-use ludex_protocol::{ErrorCode, Refusal};
 use ludex_referee::suite::is_word;
 use ludex_report::runs::bundle::{PAGE, REPORT};
 use serde_json::{Value, json};
 
+use super::Runs;
 use super::enrolment::Enrolment;
 use super::host::Host;
-use crate::matches::Hub;
 use crate::seasons::Season;
 
-impl Hub {
+impl Runs {
     /// Returns the seasons of all suites: `{suite, season, begin_ms, end_ms, state}`, where the state is `coming`,
     /// `open` or `over`.
     pub(crate) fn seasons(&self) -> Vec<Value> {
-        let all = self.config.seasons.iter().flat_map(|of| of.seasons.iter().map(|season| (of.suite.as_str(), season)));
+        let all = self.hub.config.seasons.iter().flat_map(|of| of.seasons.iter().map(|season| (of.suite.as_str(), season)));
         let told = |(suite, season): (&str, &Season)| {
             let state = self.state_of(suite, season);
             let (begin, name) = (Some(season.begin).filter(|begin| *begin > 0), &season.name);
@@ -29,7 +28,7 @@ impl Hub {
 
     /// Returns the open runs in order of name.
     pub(crate) fn open_runs(&self) -> Vec<Value> {
-        let hosts = self.runs.hosts.lock();
+        let hosts = self.hosts.lock();
         hosts.values().map(|host| about(&host.enrolment(), Some(host))).collect()
     }
 
@@ -41,27 +40,27 @@ impl Hub {
         season: Option<[&str; 2]>,
         limit: usize,
     ) -> (Vec<Value>, Option<String>) {
-        let (data, after) = (self.config.data.clone(), after.to_owned());
+        let (data, after) = (self.hub.config.data.clone(), after.to_owned());
         let season = season.map(|words| words.map(str::to_owned));
         let read = move || {
             let season = season.as_ref().map(|words| words.each_ref().map(String::as_str));
             Enrolment::over_after(&data, &after, season, limit)
         };
-        let read = self.compute.wait(read).await.unwrap_or_default();
+        let read = self.hub.compute.wait(read).await.unwrap_or_default();
         let next = read.last().filter(|_| read.len() == limit).map(|kept| kept.run().to_owned());
         (read.iter().map(|kept| about(kept, None)).collect(), next)
     }
 
     /// Returns a run, open or finished; `None` if it does not exist.
     pub async fn run(&self, run: &str) -> Option<Value> {
-        if let Some(host) = self.runs.host(run) {
+        if let Some(host) = self.host(run) {
             let kept = host.enrolment();
             let mut page = about(&kept, Some(&host));
             if kept.cup.is_some()
                 && let Ok(contest) = Host::contest(self, &kept).await
             {
-                let path = path_of(&self.config.data, run);
-                page["standings"] = self.compute.wait(move || contest.table(&path)).await.ok().flatten().into();
+                let path = path_of(&self.hub.config.data, run);
+                page["standings"] = self.hub.compute.wait(move || contest.table(&path)).await.ok().flatten().into();
             }
             return Some(page);
         }
@@ -70,34 +69,18 @@ impl Hub {
 
     /// Returns true if an agent of this owner is enrolled in an open run.
     pub(crate) fn has_entrant_of(&self, run: &str, owner: &str) -> bool {
-        let entrants = self.runs.host(run).map(|host| host.enrolment().entrants).unwrap_or_default();
+        let entrants = self.host(run).map(|host| host.enrolment().entrants).unwrap_or_default();
         entrants.iter().any(|e| e.owner.as_deref() == Some(owner))
-    }
-
-    /// Checks that an owner may see the public data of a match. Match ids can be guessed from the name of their run. A
-    /// match of an open run is therefore visible only to administrators and to the owners of agents in the run.
-    ///
-    /// # Errors
-    ///
-    /// `forbidden` for a match of an open run of others.
-    pub(crate) fn check_visible(&self, id: &str, owner: Option<&str>, admin: bool) -> Result<(), Box<Refusal>> {
-        let Some(run) = self.runs.open_run_of(id) else { return Ok(()) };
-        // A client without an owner exists only on a server that requires no token.
-        if admin || owner.is_none_or(|owner| self.has_entrant_of(run, owner)) {
-            return Ok(());
-        }
-        let message = "expected a token of an owner in the run; the match is open to others when its run ends";
-        Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(id)))
     }
 
     /// Returns the seat names of a run's games, by game id. For a run that does not exist yet, uses the games of
     /// `suite` or, unless `only` is empty, of the part `only`.
     pub(crate) fn seats_of(&self, run: &str, suite: &str, only: &str) -> BTreeMap<String, Vec<String>> {
-        let games = match (self.runs.host(run), self.config.suites.get(suite)) {
+        let games = match (self.host(run), self.hub.config.suites.get(suite)) {
             (Some(host), _) => self.games_of(&host.enrolment()).unwrap_or_default(),
             (None, Some(offer)) => {
                 let parts = offer.entry.parts.iter().filter(|part| only.is_empty() || part.part == only);
-                parts.filter_map(|part| self.config.catalogue.load(&part.game, &Params::new()).ok()).collect()
+                parts.filter_map(|part| self.hub.config.catalogue.load(&part.game, &Params::new()).ok()).collect()
             }
             (None, None) => Vec::new(),
         };
@@ -121,8 +104,8 @@ impl Hub {
             _ => return None,
         };
         self.run_over(run).await?;
-        let path = path_of(&self.config.data, run).join(file);
-        let read = self.compute.wait(move || std::fs::read(path)).await;
+        let path = path_of(&self.hub.config.data, run).join(file);
+        let read = self.hub.compute.wait(move || std::fs::read(path)).await;
         Some((kind, read.ok()?.ok()?))
     }
 
@@ -130,8 +113,8 @@ impl Hub {
         if !is_word(run) {
             return None;
         }
-        let (data, run) = (self.config.data.clone(), run.to_owned());
-        let read = self.compute.wait(move || Enrolment::read(&data, &run)).await;
+        let (data, run) = (self.hub.config.data.clone(), run.to_owned());
+        let read = self.hub.compute.wait(move || Enrolment::read(&data, &run)).await;
         read.ok()?.ok()?.filter(|kept| kept.over.is_some())
     }
 }

@@ -11,7 +11,6 @@ use ludex_report::runs::archive::Archive;
 
 use super::Runs;
 use super::enrolment::Enrolment;
-use crate::matches::Hub;
 use crate::seasons::Season;
 use crate::sessions::Session;
 use crate::store::{MatchFilter, Write};
@@ -37,12 +36,6 @@ impl Enrolment {
 }
 
 impl Runs {
-    /// Returns true if a match belongs to a run whose records are still hidden by the season.
-    pub(crate) fn holds(&self, id: &str) -> bool {
-        let Some((run, _)) = id.split_once('.') else { return false };
-        self.held.lock().contains_key(run) || self.host(run).is_some_and(|host| host.enrolment().is_held())
-    }
-
     /// Returns the name of the open run that a match belongs to.
     pub(crate) fn open_run_of<'i>(&self, id: &'i str) -> Option<&'i str> {
         let (run, _) = id.split_once('.')?;
@@ -67,12 +60,12 @@ impl Runs {
     }
 }
 
-impl Hub {
+impl Runs {
     /// Returns the seasons of a suite that are not over. A season whose seeds are public remains over, even if the
     /// operator changes its end.
     fn seasons_of<'h>(&'h self, suite: &'h str) -> impl Iterator<Item = &'h Season> {
-        let all = self.config.seasons.iter().filter(move |of| of.suite == suite).flat_map(|of| &of.seasons);
-        let shown = |season: &Season| self.runs.shown.lock().contains(&secret_of(suite, &season.name));
+        let all = self.hub.config.seasons.iter().filter(move |of| of.suite == suite).flat_map(|of| &of.seasons);
+        let shown = |season: &Season| self.shown.lock().contains(&secret_of(suite, &season.name));
         all.filter(move |season| !season.is_over(epoch_ms()) && !shown(season))
     }
 
@@ -113,7 +106,7 @@ impl Hub {
         };
         let played =
             |other: &Enrolment| other.run() != kept.run() && other.entrant(session.name(), Some(owner)).is_some();
-        match self.runs.fellows(kept).into_iter().find(played) {
+        match self.fellows(kept).into_iter().find(played) {
             Some(other) => {
                 let run = other.run();
                 Err(refusal(format!("season {name}: agent is already enrolled in the run {run}")))
@@ -124,22 +117,22 @@ impl Hub {
 
     /// Publishes the hidden data of seasons that are over and have no open run.
     pub(super) async fn release_seasons(self: &Arc<Self>) {
-        let held: Vec<Enrolment> = self.runs.held.lock().values().cloned().collect();
+        let held: Vec<Enrolment> = self.held.lock().values().cloned().collect();
         for mut kept in held.into_iter().filter(|kept| self.season_is_over(kept)) {
-            if self.runs.fellows(&kept).iter().any(|other| other.over.is_none()) {
+            if self.fellows(&kept).iter().any(|other| other.over.is_none()) {
                 continue;
             }
             let run = kept.run().to_owned();
             let released = async {
                 self.release(&run).await?;
                 kept.season.iter_mut().for_each(|season| season.released = true);
-                let (data, written) = (self.config.data.clone(), kept.clone());
-                self.compute.wait(move || written.keep(&data)).await?
+                let (data, written) = (self.hub.config.data.clone(), kept.clone());
+                self.hub.compute.wait(move || written.keep(&data)).await?
             };
             match released.await {
                 Ok(()) => {
-                    self.runs.held.lock().remove(&run);
-                    self.runs.remember(kept);
+                    self.held.lock().remove(&run);
+                    self.remember(kept);
                 }
                 Err(error) => {
                     tracing::error!(run, error = %format!("{error:#}"), "run release failed")
@@ -154,8 +147,8 @@ impl Hub {
     ///
     /// A failed write to a file or the store.
     pub(super) async fn release(&self, run: &str) -> anyhow::Result<()> {
-        let (data, name) = (self.config.data.clone(), run.to_owned());
-        let written = self.compute.wait(move || -> anyhow::Result<()> {
+        let (data, name) = (self.hub.config.data.clone(), run.to_owned());
+        let written = self.hub.compute.wait(move || -> anyhow::Result<()> {
             let (files, _) = pages(&Archive::open(&name, &data)?);
             let folder = path_of(&data, &name);
             files.iter().try_for_each(|(file, bytes)| write_whole(&folder, file, bytes))?;
@@ -163,9 +156,9 @@ impl Hub {
         });
         written.await??;
         let filter = MatchFilter { run: Some(run.to_owned()), ..MatchFilter::default() };
-        let ids: Vec<String> = self.store.matches(&filter, u32::MAX).await?.into_iter().map(|line| line.id).collect();
-        self.store.write(vec![Write::Released { ids: ids.clone() }]).await?;
-        self.mark_released(&ids);
+        let ids: Vec<String> = self.hub.store.matches(&filter, u32::MAX).await?.into_iter().map(|line| line.id).collect();
+        self.hub.store.write(vec![Write::Released { ids: ids.clone() }]).await?;
+        self.hub.mark_released(&ids);
         Ok(())
     }
 }

@@ -14,16 +14,17 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::Runs;
 use super::enrolment::Enrolment;
 use super::enrolment_state::EnrolmentState;
 use crate::matches::lobby::{PendingMatch, PlannedSeat};
-use crate::matches::{AgentOptions, Hub};
+use crate::matches::AgentOptions;
 use crate::opponents::{Opponent, Pace};
 use crate::store::{StoreError, StoredMatch};
 
 /// Executor for the matches of one run.
 pub(super) struct ServerExecutor {
-    hub: Arc<Hub>,
+    runs: Arc<Runs>,
     book: Arc<EnrolmentState>,
     /// Tickets of the agents' joins, by agent name.
     tickets: HashMap<String, String>,
@@ -46,16 +47,16 @@ impl Executor for ServerExecutor {
 }
 
 impl ServerExecutor {
-    pub(super) fn new(hub: Arc<Hub>, book: Arc<EnrolmentState>, kept: &Enrolment, runtime: Handle) -> Self {
+    pub(super) fn new(runs: Arc<Runs>, book: Arc<EnrolmentState>, kept: &Enrolment, runtime: Handle) -> Self {
         let tickets = kept.entrants.iter().map(|e| (e.agent.clone(), e.ticket.clone())).collect();
         let grace = kept.cup.as_ref().map(|cup| Duration::from_millis(cup.grace_ms));
         let rated = kept.request.rated;
-        ServerExecutor { hub, book, tickets, grace, rated, paces: Mutex::default(), runtime }
+        ServerExecutor { runs, book, tickets, grace, rated, paces: Mutex::default(), runtime }
     }
 
     /// Plays a match, or resumes an interrupted one.
     async fn record(&self, order: MatchJob<'_>) -> Result<Option<PlayedMatch>, StoreError> {
-        let hub = &self.hub;
+        let (runs, hub) = (&self.runs, &self.runs.hub);
         let MatchJob { mut setup, players, blameless, asking } = order;
         for (seat, player) in setup.header.seats.iter_mut().zip(players) {
             if player.spec.class() != AgentClass::Remote {
@@ -63,16 +64,16 @@ impl ServerExecutor {
             }
         }
         let id = setup.header.episode.clone();
-        if hub.runs.is_halted() {
+        if runs.is_halted() {
             return Ok(None);
         }
         // The end is received from here on; if the match has already ended, it is in the store.
-        let told = hub.runs.wait_for(&id);
+        let told = runs.wait_for(&id);
         let kept = hub.store.episode(&id).await?;
         let under_way = kept.is_some();
         match kept {
             Some(StoredMatch { end: Some(end), .. }) => {
-                hub.runs.on_match_gone(&id);
+                runs.on_match_gone(&id);
                 let record = serde_json::from_str(&end.record).unwrap_or_else(|_| broken(setup));
                 return Ok(Some(played(record)));
             }
@@ -88,19 +89,19 @@ impl ServerExecutor {
                     hub.plan(PendingMatch { setup: setup.clone(), seats, kept });
                     // The run may have been stopped just now; then no other match starts.
                     if self.book.stop().is_some() && hub.unplan(&id) {
-                        hub.runs.on_match_gone(&id);
+                        runs.on_match_gone(&id);
                     }
                     return Ok(self.wait(told, setup, players).await);
                 };
                 // The run ends: started matches are ended, and no others start.
                 let Some(kept) = kept else {
-                    hub.runs.on_match_gone(&id);
+                    runs.on_match_gone(&id);
                     return Ok(None);
                 };
                 tracing::debug!(match_id = id, ?reason, "match ended with its run");
                 if let Err(why) = hub.revive(kept).await {
                     tracing::error!(match_id = id, why, "match restore failed");
-                    hub.runs.on_match_gone(&id);
+                    runs.on_match_gone(&id);
                     return Ok(Some(played(broken(setup))));
                 }
             }
@@ -125,13 +126,13 @@ impl ServerExecutor {
         loop {
             match tokio::time::timeout(grace, &mut told).await {
                 Ok(record) => return record.ok().map(played),
-                Err(_) if self.hub.is_live(&id) => {}
+                Err(_) if self.runs.hub.is_live(&id) => {}
                 Err(_) => {
                     let away =
-                        |p: &&&Participant| self.tickets.get(&p.name).is_some_and(|ticket| !self.hub.is_here(ticket));
+                        |p: &&&Participant| self.tickets.get(&p.name).is_some_and(|ticket| !self.runs.hub.is_here(ticket));
                     let missing = players.iter().position(|p| away(&p));
-                    if let Some(seat) = missing.filter(|_| self.hub.unplan(&id)) {
-                        self.hub.runs.on_match_gone(&id);
+                    if let Some(seat) = missing.filter(|_| self.runs.hub.unplan(&id)) {
+                        self.runs.on_match_gone(&id);
                         let mut machine = MatchMachine::new(setup, 0);
                         machine.handle(0, Input::Start);
                         machine.handle(0, Input::Absent(seat));

@@ -15,13 +15,13 @@ use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 use super::gate::{Passed, RequestGate, read_large};
 use super::hello;
+use super::match_client::MatchClient;
 use super::wire::{Broken, Io, ServerSocket};
 use crate::catalogue::Catalogue;
 use crate::compute::internal;
 use crate::frame::WireFrame;
 use crate::gym::GymReply;
 use crate::mailbox::{MailboxItem, OutgoingFrame};
-use crate::matches::MatchClient;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::sessions::reply_cache::RequestFingerprint;

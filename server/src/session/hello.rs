@@ -13,13 +13,13 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_tungstenite::tungstenite::Message;
 
+use super::match_client::MatchClient;
 use super::gate::payload;
 use super::wire::{Broken, Io, ServerSocket};
 use crate::auth::{self, AuthError, Grant, Scopes};
 use crate::frame::WireFrame;
 use crate::gym::Gym;
 use crate::mailbox::{Mailbox, MailboxItem};
-use crate::matches::MatchClient;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::sessions::reply_cache::Replies;
@@ -162,7 +162,7 @@ async fn welcome<S: Io>(
     let (mail, generation) = (Mailbox::new(mail, wire.encoding), shared.hub.sessions.generation());
     session.hold(&key, SessionConnection { control: say, mailbox: mail.clone(), generation, token: grant.token });
     let player =
-        MatchClient::new(shared.hub.clone(), session.clone(), scopes.contains(Scopes::ADMIN), mail, generation);
+        MatchClient::new(shared.runs.clone(), session.clone(), scopes.contains(Scopes::ADMIN), mail, generation);
     if resumed {
         player.catch_up(&hello.resume.map_or_else(BTreeMap::new, |r| r.seen));
     } else if hello.reclaim {

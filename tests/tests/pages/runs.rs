@@ -214,7 +214,7 @@ async fn tournament_page_shows_standings() {
         "run": "cup", "game": "nim", "format": "round_robin",
         "entrants": [{"name": "ann", "agent": "random"}, {"name": "bob", "agent": "random"}],
     });
-    server.hub.organise(&serde_json::from_value(request).unwrap()).await.unwrap();
+    server.runs.organise(&serde_json::from_value(request).unwrap()).await.unwrap();
     let mut body = String::new();
     for _ in 0..1_000 {
         body = page(&server, "/runs/cup").await;

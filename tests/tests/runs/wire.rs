@@ -477,12 +477,12 @@ async fn server_tournament_has_unique_deals_and_complete_run() {
     });
     let forbidden = organiser.call("organise", cup.clone()).await;
     assert_eq!(forbidden["code"], "forbidden", "it needs the scope admin: {forbidden}");
-    server.hub.organise(&serde_json::from_value(cup.clone()).expect("a request")).await.expect("a tournament");
-    let again = server.hub.organise(&serde_json::from_value(cup).expect("a request")).await.expect_err("it is there");
+    server.runs.organise(&serde_json::from_value(cup.clone()).expect("a request")).await.expect("a tournament");
+    let again = server.runs.organise(&serde_json::from_value(cup).expect("a request")).await.expect_err("it is there");
     assert_eq!(again.path.as_deref(), Some("run"));
     let mut page = Value::Null;
     for _ in 0..600 {
-        page = server.hub.run("cards").await.expect("a run");
+        page = server.runs.run("cards").await.expect("a run");
         if page["state"] == "done" {
             break;
         }

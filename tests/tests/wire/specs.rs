@@ -87,8 +87,8 @@ async fn tournament_shows_name_in_place_of_spec() {
         "run": "cup", "game": "kuhn_poker", "format": "round_robin",
         "entrants": [{"name": "house", "agent": "house"}, {"name": "other", "agent": "random"}],
     });
-    server.hub.organise(&serde_json::from_value(request).unwrap()).await.unwrap();
-    while server.hub.run("cup").await.unwrap()["state"] == "open" {
+    server.runs.organise(&serde_json::from_value(request).unwrap()).await.unwrap();
+    while server.runs.run("cup").await.unwrap()["state"] == "open" {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     for path in ["/runs/cup", "/runs/cup/report.html", "/runs/cup/report.json"] {

@@ -15,7 +15,7 @@ use ludex_protocol::ClientMessage;
 use ludex_protocol::ServerMessage;
 use ludex_protocol::message::{Organise, Organised, TournamentEntrant};
 use ludex_server::Config;
-use ludex_server::matches::Hub;
+use ludex_server::runs::Runs;
 
 use super::{Args, print_status};
 use crate::commands::serve::{bind, stop_signal};
@@ -63,10 +63,10 @@ pub(super) fn serve(args: &Args, address: SocketAddr, run: &str, agents: &Agents
         let listener = bind(address).await?;
         let url = format!("ws://{}", listener.local_addr()?);
         let signal = stop_signal()?;
-        ludex_server::run_while(listener, config, |hub| async {
-            let hub = hub;
+        ludex_server::run_while(listener, config, |runs| async {
+            let runs = runs;
             tokio::select! {
-                result = play(&hub, &request, &url) => result,
+                result = play(&runs, &request, &url) => result,
                 () = signal => Ok(()),
             }
         })
@@ -76,14 +76,14 @@ pub(super) fn serve(args: &Args, address: SocketAddr, run: &str, agents: &Agents
 }
 
 /// Starts or continues the tournament and waits until it ends.
-async fn play(hub: &Arc<Hub>, request: &Organise, url: &str) -> anyhow::Result<()> {
-    match hub.run(&request.run).await {
-        None => print_tickets(&hub.organise(request).await?, url),
+async fn play(runs: &Arc<Runs>, request: &Organise, url: &str) -> anyhow::Result<()> {
+    match runs.run(&request.run).await {
+        None => print_tickets(&runs.organise(request).await?, url),
         Some(_) => eprintln!("ludex: {} continues at {url}", request.run),
     }
     let bar = print::progress(0, "playing");
     loop {
-        let page = hub.run(&request.run).await.context("the run was removed from the server")?;
+        let page = runs.run(&request.run).await.context("the run was removed from the server")?;
         if page["state"] != "open" {
             bar.finish_and_clear();
             return Ok(());

@@ -48,8 +48,8 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<RunLi
         return (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response();
     }
     let season = listed.season.split_once('/').map(<[&str; 2]>::from);
-    let (mut over, next) = app.0.hub.runs_over(&listed.after, season, OVER).await;
-    let mut runs = app.0.hub.open_runs();
+    let (mut over, next) = app.0.runs.runs_over(&listed.after, season, OVER).await;
+    let mut runs = app.0.runs.open_runs();
     if let Some([suite, name]) = season {
         runs.retain(|run| run["suite"] == suite && run["season"]["name"] == name);
     }
@@ -57,7 +57,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<RunLi
         run["state_text"] = state(run).into();
         run["title"] = app.0.catalogue.called(run["game"].as_str().unwrap_or_default()).into();
     }
-    let (suites, seasons) = (alone(&app.0), app.0.hub.seasons());
+    let (suites, seasons) = (alone(&app.0), app.0.runs.seasons());
     let season = season.map(|[suite, name]| json!({ "suite": suite, "name": name }));
     show(
         "runs.html",
@@ -67,7 +67,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<RunLi
 
 /// Returns the suites, or parts of suites, that one person can play alone, smallest suite first.
 fn alone(shared: &ServerState) -> Vec<Value> {
-    let mut suites = shared.hub.offered();
+    let mut suites = shared.runs.offered();
     suites.sort_by_key(|suite| suite.matches);
     let told = |suite: SuiteEntry| {
         let alone = &shared.config.suites.get(&suite.suite)?.alone;
@@ -97,7 +97,7 @@ pub(super) async fn page(
         Ok(grant) => grant,
         Err(shut) => return *shut,
     };
-    let Some(about) = app.0.hub.run(&run).await else { return errors::missing("run", &run, "/runs", None) };
+    let Some(about) = app.0.runs.run(&run).await else { return errors::missing("run", &run, "/runs", None) };
     // As in the JSON API: knowing which matches belong together reveals more about a seed than the players may know.
     let released = !grant.may(Scopes::ADMIN);
     let filter = MatchFilter { run: Some(run.clone()), released, before: older.before, ..MatchFilter::default() };
@@ -105,7 +105,7 @@ pub(super) async fn page(
     let state = state(&about);
     let title = app.0.catalogue.called(about["game"].as_str().unwrap_or_default());
     let format = about["format"].as_str().map(|format| format.replace('_', " "));
-    let own = grant.owner.as_deref().is_some_and(|owner| app.0.hub.has_entrant_of(&run, owner));
+    let own = grant.owner.as_deref().is_some_and(|owner| app.0.runs.has_entrant_of(&run, owner));
     let (overall, figures) = (overall(&about["verdict"]), figures(&about["verdict"]));
     show(
         "run.html",
@@ -140,7 +140,7 @@ pub(super) async fn play(
         Ok(grant) => grant,
         Err(shut) => return *shut,
     };
-    match app.0.hub.run(&run).await {
+    match app.0.runs.run(&run).await {
         Some(about) if about["state"] == "open" => {}
         Some(_) => return (StatusCode::SEE_OTHER, [(header::LOCATION, format!("/runs/{at}"))]).into_response(),
         None if suite.is_empty() || !is_word(&run) => return errors::missing("run", &run, "/runs", None),
@@ -148,7 +148,7 @@ pub(super) async fn play(
         None => {}
     }
     let scale = scale.parse::<f64>().ok().filter(|scale| *scale != 1.0);
-    let seats = json!(app.0.hub.seats_of(&run, &suite, &only)).to_string();
+    let seats = json!(app.0.runs.seats_of(&run, &suite, &only)).to_string();
     let context = json!({ "run": run, "suite": suite, "only": only, "scale": scale, "seats": seats, "agent": grant.default_name(), "prefix": grant.prefix() });
     show("run-play.html", context)
 }

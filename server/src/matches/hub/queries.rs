@@ -80,7 +80,7 @@ impl Hub {
     }
 
     /// Returns true if an agent with this name and owner has a seat in a match.
-    pub(in crate::matches) fn plays_in(&self, id: &str, agent: &str, owner: Option<&str>) -> bool {
+    pub(crate) fn plays_in(&self, id: &str, agent: &str, owner: Option<&str>) -> bool {
         self.sessions.by_agent(agent, owner).iter().any(|session| session.seat(id).is_some())
     }
 

@@ -127,7 +127,7 @@ impl Hub {
 
     /// Returns a stored match. `None` if the match does not exist or is hidden until its season ends.
     pub(super) async fn stored_match(&self, id: &str) -> Option<StoredMatch> {
-        if self.runs.holds(id) {
+        if self.hides(id) {
             return None;
         }
         self.persist(id).await;
@@ -147,7 +147,7 @@ impl Hub {
 
     /// Returns true if a match is hidden until its season ends. The list of matches contains hidden matches too.
     pub(crate) fn hides(&self, id: &str) -> bool {
-        self.runs.holds(id)
+        self.runs().is_some_and(|runs| runs.hides(id))
     }
 
     /// Returns true if a match exists and is hidden until its season ends.

@@ -97,7 +97,6 @@ impl Hub {
             lobby.remove_done()
         };
         self.joins_gone(done).await;
-        self.clone().resume_runs().await;
         Ok(back)
     }
 

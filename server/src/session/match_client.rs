@@ -1,4 +1,4 @@
-//! Connection side of the match plane, which processes requests for the seats and joins of a session.
+//! Processor of the requests for the seats, joins and runs of a session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +11,9 @@ use ludex_protocol::message::{
 };
 use tokio::sync::oneshot;
 
-use super::hub::Hub;
 use crate::mailbox::{Mailbox, MailboxItem};
+use crate::matches::{Hub, RunObserver as _};
+use crate::runs::Runs;
 use crate::sessions::Session;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::store::Write;
@@ -20,6 +21,7 @@ use crate::store::Write;
 /// Processor of the match requests of one connection.
 pub struct MatchClient {
     hub: Arc<Hub>,
+    runs: Arc<Runs>,
     session: Arc<Session>,
     /// True if the client may see hidden information.
     admin: bool,
@@ -33,13 +35,13 @@ pub struct MatchClient {
 impl MatchClient {
     /// Creates the client for the connection number `generation` of a session.
     pub(crate) fn new(
-        hub: Arc<Hub>,
+        runs: Arc<Runs>,
         session: Arc<Session>,
         admin: bool,
         mailbox: Mailbox,
         generation: u64,
     ) -> MatchClient {
-        MatchClient { hub, session, admin, mailbox, generation, watching: Vec::new() }
+        MatchClient { hub: runs.hub.clone(), runs, session, admin, mailbox, generation, watching: Vec::new() }
     }
 
     /// Sends the frames of each match that follow the frame number in `seen`. A match missing in `seen` gets a resync.
@@ -50,8 +52,7 @@ impl MatchClient {
     /// Marks the client as present, so that its joins may start matches.
     pub(crate) fn online(&self) {
         if self.hub.has_joins(&self.session.id) {
-            self.hub.lobby.lock().presence(&self.session.id, true);
-            self.hub.seat();
+            self.hub.on_presence(&self.session.id, true);
         }
     }
 
@@ -106,7 +107,7 @@ impl MatchClient {
     /// Marks the connection as lost. The seats stay reserved, and their clocks keep running.
     pub(crate) fn detach(&self) {
         if self.session.disconnect(self.generation) {
-            self.hub.lobby.lock().presence(&self.session.id, false);
+            self.hub.on_presence(&self.session.id, false);
             self.watching.iter().for_each(|id| self.unwatch(id));
         }
     }
@@ -138,23 +139,23 @@ impl MatchClient {
                 Some((handle, seat)) => self.tell(re, &handle, MatchCommand::Heard(at, Input::Resign { seat, re })),
                 None => self.reply(re, self.no_seat(&resign.match_id)),
             },
-            ClientMessage::Suites(_) => self.reply(re, self.hub.suites()),
+            ClientMessage::Suites(_) => self.reply(re, self.runs.suites()),
             ClientMessage::Enrol(enrol) => {
                 // Planning a run takes time, in which the client may reconnect elsewhere.
-                let (hub, session) = (self.hub.clone(), self.session.clone());
-                tokio::spawn(async move { hub.enrol(&session, re, *enrol).await });
+                let (runs, session) = (self.runs.clone(), self.session.clone());
+                tokio::spawn(async move { runs.enrol(&session, re, *enrol).await });
             }
             ClientMessage::Organise(organise) => {
-                let (hub, mailbox) = (self.hub.clone(), self.mailbox.clone());
+                let (runs, mailbox) = (self.runs.clone(), self.mailbox.clone());
                 tokio::spawn(async move {
-                    match hub.organise(&organise).await {
+                    match runs.organise(&organise).await {
                         Ok(organised) => mailbox.reply(re, ServerMessage::Organised(organised)),
                         Err(refusal) => mailbox.reply(re, *refusal),
                     }
                 });
             }
             ClientMessage::Withdraw(withdraw) => {
-                match Box::pin(self.hub.withdraw(&self.session, &withdraw.run)).await {
+                match Box::pin(self.runs.withdraw(&self.session, &withdraw.run)).await {
                     Ok(()) => self.reply(re, ServerMessage::Ok(Default::default())),
                     Err(refusal) => self.reply(re, *refusal),
                 }
@@ -224,11 +225,11 @@ impl MatchClient {
             };
             return self.reply(re, Refusal::new(ErrorCode::Forbidden, why).path("view"));
         }
-        if self.hub.runs.holds(&watch.match_id) && (seated || !self.admin) {
+        if self.runs.hides(&watch.match_id) && (seated || !self.admin) {
             let why = "match is hidden until its season ends: other runs share its seeds";
             return self.reply(re, Refusal::new(ErrorCode::Forbidden, why).got(watch.match_id));
         }
-        if let Err(refusal) = self.hub.check_visible(&watch.match_id, session.about.owner.as_deref(), self.admin) {
+        if let Err(refusal) = self.runs.check_visible(&watch.match_id, session.about.owner.as_deref(), self.admin) {
             return self.reply(re, *refusal);
         }
         self.watching.retain(|id| *id != watch.match_id && self.hub.handle(id).is_some());
