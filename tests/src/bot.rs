@@ -44,6 +44,8 @@ pub struct Bot {
     pub unanswered: BTreeMap<i64, Value>,
     /// One entry per `welcome` after the first: true if that connection resumed the session.
     pub resumed: Vec<bool>,
+    /// Number of matches without a durable log that a crash of the server has removed.
+    pub lost: usize,
 }
 
 impl Bot {
@@ -69,6 +71,7 @@ impl Bot {
             matches: BTreeMap::new(),
             unanswered: BTreeMap::new(),
             resumed: Vec::new(),
+            lost: 0,
         }
     }
 
@@ -186,8 +189,15 @@ impl Bot {
         self.resumed.push(client.welcome["resumed"] == true);
         let held = client.welcome["matches"].as_array().cloned().unwrap_or_default();
         let held: BTreeSet<&str> = held.iter().filter_map(|m| m["match"].as_str()).collect();
-        for (id, seen) in &self.matches {
-            assert!(!seen.end.is_null() || held.contains(id.as_str()), "{id} is gone: {}", client.welcome);
+        let gone =
+            |(id, seen): (&String, &BotMatch)| (seen.end.is_null() && !held.contains(id.as_str())).then(|| id.clone());
+        let gone: Vec<String> = self.matches.iter().filter_map(gone).collect();
+        for id in gone {
+            // A rated match survives every crash. Other matches are on disk after a second.
+            let lost = self.matches.remove(&id).expect("a match");
+            assert_eq!(lost.start["rated"], false, "{id} is gone: {}", client.welcome);
+            self.unanswered.retain(|_, request| request["match"] != id.as_str());
+            self.lost += 1;
         }
         self.client = client;
         for request in self.unanswered.clone().values() {

@@ -138,7 +138,8 @@ impl Runs {
         if kept.is_ready() {
             let contest = Host::contest(self, &kept).await.map_err(|e| storage_failure(&format!("{e:#}")))?;
             let name = run.clone();
-            let stands = self.hub.compute.wait(move || contest.standing(&name)).await.map_err(|e| storage_failure(&e))?;
+            let stands =
+                self.hub.compute.wait(move || contest.standing(&name)).await.map_err(|e| storage_failure(&e))?;
             let (due, done) = stands.map_err(|e| storage_failure(&format!("{e:#}")))?;
             host.stands(due, done);
         }
@@ -182,7 +183,8 @@ impl Runs {
             return Ok(Some(ExistingRun::Open(host)));
         }
         let (data, name) = (self.hub.config.data.clone(), run.to_owned());
-        let read = self.hub.compute.wait(move || Enrolment::read(&data, &name)).await.map_err(|e| storage_failure(&e))?;
+        let read =
+            self.hub.compute.wait(move || Enrolment::read(&data, &name)).await.map_err(|e| storage_failure(&e))?;
         match read {
             Ok(None) => Ok(None),
             Ok(Some(kept)) if kept.over.is_some() => Ok(Some(ExistingRun::Over(Box::new(kept)))),

@@ -17,7 +17,8 @@ impl Runs {
     /// Returns the seasons of all suites: `{suite, season, begin_ms, end_ms, state}`, where the state is `coming`,
     /// `open` or `over`.
     pub(crate) fn seasons(&self) -> Vec<Value> {
-        let all = self.hub.config.seasons.iter().flat_map(|of| of.seasons.iter().map(|season| (of.suite.as_str(), season)));
+        let all =
+            self.hub.config.seasons.iter().flat_map(|of| of.seasons.iter().map(|season| (of.suite.as_str(), season)));
         let told = |(suite, season): (&str, &Season)| {
             let state = self.state_of(suite, season);
             let (begin, name) = (Some(season.begin).filter(|begin| *begin > 0), &season.name);

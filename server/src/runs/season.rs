@@ -156,7 +156,8 @@ impl Runs {
         });
         written.await??;
         let filter = MatchFilter { run: Some(run.to_owned()), ..MatchFilter::default() };
-        let ids: Vec<String> = self.hub.store.matches(&filter, u32::MAX).await?.into_iter().map(|line| line.id).collect();
+        let ids: Vec<String> =
+            self.hub.store.matches(&filter, u32::MAX).await?.into_iter().map(|line| line.id).collect();
         self.hub.store.write(vec![Write::Released { ids: ids.clone() }]).await?;
         self.hub.mark_released(&ids);
         Ok(())

@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 use super::Runs;
 use super::enrolment::Enrolment;
 use super::enrolment_state::EnrolmentState;
-use crate::matches::lobby::{PendingMatch, PlannedSeat};
 use crate::matches::AgentOptions;
+use crate::matches::lobby::{PendingMatch, PlannedSeat};
 use crate::opponents::{Opponent, Pace};
 use crate::store::{StoreError, StoredMatch};
 
@@ -128,8 +128,9 @@ impl ServerExecutor {
                 Ok(record) => return record.ok().map(played),
                 Err(_) if self.runs.hub.is_live(&id) => {}
                 Err(_) => {
-                    let away =
-                        |p: &&&Participant| self.tickets.get(&p.name).is_some_and(|ticket| !self.runs.hub.is_here(ticket));
+                    let away = |p: &&&Participant| {
+                        self.tickets.get(&p.name).is_some_and(|ticket| !self.runs.hub.is_here(ticket))
+                    };
                     let missing = players.iter().position(|p| away(&p));
                     if let Some(seat) = missing.filter(|_| self.runs.hub.unplan(&id)) {
                         self.runs.on_match_gone(&id);

@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::match_client::MatchClient;
 use super::gate::payload;
+use super::match_client::MatchClient;
 use super::wire::{Broken, Io, ServerSocket};
 use crate::auth::{self, AuthError, Grant, Scopes};
 use crate::frame::WireFrame;

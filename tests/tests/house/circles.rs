@@ -14,32 +14,6 @@ use std::path::Path;
 use super::Workspace;
 use super::imports::{Floor, floors};
 
-/// Import cycle that the test permits.
-struct Exception {
-    member: &'static str,
-    /// Parent module of the cycle; empty for the crate's root.
-    floor: &'static str,
-    /// Modules of the cycle, in alphabetical order.
-    rooms: &'static str,
-    why: &'static str,
-}
-
-/// Permitted import cycles, with the reason for each.
-const EXCEPTIONS: &[Exception] = &[
-    Exception {
-        member: "ludex-server",
-        floor: "matches",
-        rooms: "actor hub lobby",
-        why: "not taken apart yet: the hub starts the tasks that report to it",
-    },
-    Exception {
-        member: "ludex-server",
-        floor: "",
-        rooms: "matches runs",
-        why: "a run plans its matches with the hub, and the hub tells it when they end",
-    },
-];
-
 /// Import cycle between sibling modules.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Circle {
@@ -85,27 +59,11 @@ fn reachable_from<'a>(rooms: &'a Floor, from: &'a str) -> BTreeSet<&'a str> {
 fn modules_have_no_import_cycles() {
     let house = Workspace::read();
     let mut faults = Vec::new();
-    let mut seen = BTreeSet::new();
     for (_, member) in house.members() {
         for circle in circles(&member.folder().join("src")) {
-            let rooms = circle.rooms.join(" ");
-            let is_it = |e: &Exception| (e.member, e.floor, e.rooms) == (&member.name, &circle.floor, &rooms);
-            match EXCEPTIONS.iter().position(is_it) {
-                Some(n) => drop(seen.insert(n)),
-                None => faults.push(format!(
-                    "{} [{}]: {rooms} form a circle:\n  {}",
-                    member.name,
-                    circle.floor,
-                    circle.imports.join("\n  ")
-                )),
-            }
+            let (name, rooms, imports) = (&member.name, circle.rooms.join(" "), circle.imports.join("\n  "));
+            faults.push(format!("{name} [{}]: {rooms} form a circle:\n  {imports}", circle.floor));
         }
-    }
-    for (_, e) in EXCEPTIONS.iter().enumerate().filter(|(n, _)| !seen.contains(n)) {
-        faults.push(format!(
-            "{} [{}]: {} is excepted ({}), but forms no circle: remove the exception",
-            e.member, e.floor, e.rooms, e.why
-        ));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -204,3 +204,40 @@ async fn full_disk_delays_queued_match() {
     tokio::join!(a.play(1, first), b.play(1, first));
     server.stop().stopped().await;
 }
+
+/// Simulates a full disk with a trigger that rejects log rows.
+#[tokio::test]
+async fn failed_commit_shows_no_move() {
+    let server = Server::start(|_| {}).await;
+    let file = rusqlite::Connection::open(server.data.join("ludex.db")).unwrap();
+    file.busy_timeout(Duration::from_secs(10)).unwrap();
+    let (mut x, mut o) = (Bot::new(server.address, "x").await, Bot::new(server.address, "o").await);
+    for (seat, bot) in [&mut x, &mut o].into_iter().enumerate() {
+        bot.join(json!({"game": "tic_tac_toe", "rated": true, "seat": seat})).await;
+    }
+    // Another match shares the commits.
+    let mut other = Bot::new(server.address, "other").await;
+    other.join(against_random("connect_four", true)).await;
+    let turn = x.wait("turn").await;
+    other.wait("turn").await;
+    let id = turn["match"].as_str().unwrap();
+    let full = format!(
+        "CREATE TRIGGER full BEFORE INSERT ON acts WHEN NEW.match = (SELECT seq FROM matches WHERE id = '{id}') \
+         BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    );
+    file.execute_batch(&full).unwrap();
+    x.ask("act", ludex_tests::bot::act(&turn, first(&turn))).await;
+    for bot in [&mut x, &mut o] {
+        loop {
+            let message = bot.next().await;
+            assert!(message["type"] != "accepted" && message["kind"] != "move", "{message}");
+            if message["type"] == "match_end" {
+                assert_eq!(message["reason"], "infra_error");
+                break;
+            }
+        }
+    }
+    other.answer(&other.matches.values().next().unwrap().turn.clone(), &mut first).await;
+    other.play(1, first).await;
+    server.stop().stopped().await;
+}
