@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use ludex_env::recording::digest;
 use ludex_protocol::record::RecordParts;
-use ludex_server::store::{EndRow, MatchRow, Store, Write};
+use ludex_store::{EndRow, MatchRow, Store, Write};
 use serde_json::Value;
 
 /// Number of records per transaction.

@@ -8,10 +8,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ludex_protocol::is_agent_name;
-
-pub use crate::random::random_bytes;
-use crate::store::{Store, StoreError, TokenRow, Write};
-pub use crate::token::{BadHash, BadScope, Scopes, TokenHash};
+use ludex_protocol::message::Scope;
+pub use ludex_store::{BadHash, BadScope, Scopes, TokenHash, random_bytes};
+use ludex_store::{Store, StoreError, TokenRow, Write};
 
 /// Prefix of every token, by which people and secret scanners recognize it.
 const PREFIX: &str = "lx_";
@@ -74,6 +73,16 @@ pub enum AuthError {
     /// A failed read or write of the store.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Returns the permission that a scope of the protocol stands for.
+pub(crate) fn scopes_of(scope: Scope) -> Scopes {
+    match scope {
+        Scope::Gym => Scopes::GYM,
+        Scope::Play => Scopes::PLAY,
+        Scope::Spectate => Scopes::SPECTATE,
+        Scope::Admin => Scopes::ADMIN,
+    }
 }
 
 /// Permissions of an admitted client.

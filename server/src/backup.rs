@@ -14,11 +14,12 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use ludex_report::runs::run_files::{EPISODES, LOG};
+use ludex_store::{
+    LOCK_FILE, STORE_FILE,
+    snapshot::{StoreSnapshot, make_independent, reserve},
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-
-use crate::store::snapshot::{StoreSnapshot, make_independent, reserve};
-use crate::store::{LOCK_FILE, STORE_FILE};
 
 /// First file of a backup, which describes it.
 const MANIFEST: &str = "manifest.json";

@@ -20,13 +20,13 @@ use futures_util::stream::FuturesUnordered;
 use ludex_protocol::message;
 use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Limits, Refusal, ServerMessage};
+use ludex_store::Write;
 
 use crate::auth;
 use crate::catalogue::Catalogue;
 use crate::compute::{Compute, JobError, JobSwitch, caught, internal};
 use crate::opponents::Opponents;
 use crate::quotas::Account;
-use crate::store::Write;
 use handle::{EnvHandle, HandleTask, TaskKind};
 use seating::GymSeating;
 pub(crate) use seating::check_search;

@@ -47,7 +47,6 @@ pub mod opponents;
 mod page_cache;
 mod peer;
 mod quotas;
-mod random;
 mod ratings;
 mod response_body;
 pub mod runs;
@@ -57,10 +56,8 @@ mod session;
 mod sessions;
 mod stall_monitor;
 pub mod standing_ladders;
-pub mod store;
 pub mod suites;
 mod tls;
-mod token;
 mod token_expiry;
 
 pub use config::Config;

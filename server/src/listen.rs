@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use ludex_protocol::error::close;
 use ludex_protocol::message::Draining;
+use ludex_store::{Store, restrict_new_files};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
@@ -25,7 +26,6 @@ use crate::peer::Peer;
 use crate::runs::Runs;
 use crate::server_state::ServerState;
 use crate::sessions::Control;
-use crate::store::{Store, permissions};
 use crate::tls;
 use crate::token_expiry;
 
@@ -82,7 +82,7 @@ async fn serve_until(
     ready: Ready<'_>,
     shutdown: Boxed<'_, ()>,
 ) -> anyhow::Result<()> {
-    permissions::restrict_new_files();
+    restrict_new_files();
     crate::limits::sane(&config.limits).map_err(anyhow::Error::msg)?;
     let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
     let metrics = Metrics::new()?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ludex_protocol::record::EndReason;
 use ludex_protocol::{ClientMessage, ErrorCode};
+use ludex_store::Commits;
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder as _, SharedString};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 
@@ -43,21 +44,6 @@ const HELP: &[(&str, &str)] = &[
     ("ludex_turn_seconds", "Time from a client's move until the resulting messages are sent."),
     ("process_resident_memory_bytes", "Memory of the server process in use."),
 ];
-
-/// Metrics of the store's commits. The default value discards all samples.
-#[derive(Clone)]
-pub(crate) struct Commits {
-    /// Duration of each commit in seconds.
-    pub seconds: Histogram,
-    /// Number of jobs per commit.
-    pub jobs: Histogram,
-}
-
-impl Default for Commits {
-    fn default() -> Self {
-        Commits { seconds: Histogram::noop(), jobs: Histogram::noop() }
-    }
-}
 
 /// Metrics of one server. Each server has its own recorder, since several servers may run in one process. Each counter
 /// is looked up only once, so that counting costs one atomic addition.

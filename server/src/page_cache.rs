@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use hashlink::LruCache;
+use ludex_store::MatchState;
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
 use crate::response_body::ResponseBody;
-use crate::store::MatchState;
 
 /// Maximum size of all documents in bytes.
 const ROOM: usize = 64 << 20;

@@ -14,13 +14,13 @@ use ludex_referee::Verifier;
 use ludex_referee::read::Source;
 use ludex_referee::result::GameResult;
 use ludex_report::scale::{RatingOptions, Scale, rate};
+use ludex_store::{MatchFilter, RecordRow, Store};
 use parking_lot::Mutex as Quick;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::compute::Compute;
 use crate::config::Humans;
-use crate::store::{MatchFilter, RecordRow, Store};
 
 /// Number of records that are read from the store at a time.
 const PAGE: u32 = 500;
@@ -210,7 +210,7 @@ fn verified(verifier: &Verifier, page: &[RecordRow]) -> Vec<Arc<GameResult>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{EndRow, MatchRow, Write};
+    use ludex_store::{EndRow, MatchRow, Write};
 
     /// Returns the writes of rated matches with invalid records.
     fn matches(game: &str, numbers: std::ops::Range<usize>) -> Vec<Write> {

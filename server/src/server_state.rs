@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use ludex_protocol::Limits;
+use ludex_store::Store;
 
 use crate::catalogue::Catalogue;
 use crate::compute::Compute;
@@ -19,7 +20,6 @@ use crate::ratings::RatingsCache;
 use crate::runs::Runs;
 use crate::stall_monitor::WorkerMonitors;
 use crate::standing_ladders;
-use crate::store::Store;
 
 /// State of one server.
 pub(crate) struct ServerState {

@@ -13,6 +13,7 @@ use ludex_env::Seat;
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::Draining;
 use ludex_protocol::record::AgentKind;
+use ludex_store::{SessionRow, TokenHash, Unkept, text};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -21,8 +22,6 @@ use tokio::sync::{mpsc, oneshot};
 use crate::gym::Gym;
 use crate::mailbox::Mailbox;
 use crate::quotas::{Account, Owners};
-use crate::store::{SessionRow, Unkept, text};
-use crate::token::TokenHash;
 use match_handle::{MatchCommand, MatchHandle};
 use reply_cache::Replies;
 

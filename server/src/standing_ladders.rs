@@ -24,6 +24,7 @@ use ludex_protocol::spec::Params;
 use ludex_referee::Verifier;
 use ludex_referee::outcome::is_competitive;
 use ludex_referee::suite::is_word;
+use ludex_store::{MatchFilter, Store};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -35,7 +36,6 @@ use self::table::{StandingRow, StandingTable};
 use crate::catalogue::Catalogue;
 use crate::opponents::{Opponent, Opponents};
 use crate::seasons::Season;
-use crate::store::{MatchFilter, Store};
 
 /// Queue name of joins that enter a ladder.
 pub(crate) const QUEUE: &str = "ladder";

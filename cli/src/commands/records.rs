@@ -17,7 +17,7 @@ use ludex_referee::{GameResult, VerifiedRecord, Verifier};
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::run_files::RUN;
 use ludex_report::scale::RatingOptions;
-use ludex_server::store::{MatchFilter, Store};
+use ludex_store::{MatchFilter, Store};
 
 use super::{block_on, print};
 

@@ -1,5 +1,6 @@
+use ludex_store::{Store, Write as Row};
+
 use super::*;
-use crate::store::{Store, Write as Row};
 
 fn row(key: &str) -> Vec<Row> {
     vec![Row::Meta { key: key.to_owned(), value: key.to_owned() }]

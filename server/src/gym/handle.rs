@@ -4,12 +4,12 @@ use ludex_env::batch::Snapshot;
 use ludex_env::{Actions, DynBatch, GameRef, ResetSeeds};
 use ludex_protocol::message::{HandleOpened, OkReply, Snapshots};
 use ludex_protocol::{Batch, Bytes, Column, ErrorCode, Refusal, ServerMessage, message};
+use ludex_store::Write;
 
 use super::records::Recorder;
 use super::seating::{EnvPlayers, GymSeating};
 use super::{field, view};
 use crate::quotas::Share;
-use crate::store::Write;
 
 /// Maximum nesting depth of a snapshot. Its most deeply nested list is a joint move.
 const SNAPSHOT_DEPTH: usize = 32;

@@ -8,10 +8,10 @@ use ludex_env::{DynBatch, Episode, Seat};
 use ludex_play::header::header;
 use ludex_play::time::{epoch_ms, now_text};
 use ludex_protocol::record::{EndReason, Footer, Header, IllegalMoveRules, IllegalPolicy, RecordSeat};
+use ludex_store::{EndRow, MatchRow, Write};
 
 use crate::auth;
 use crate::opponents::Opponents;
-use crate::store::{EndRow, MatchRow, Write};
 
 /// Recorder for the episodes of one handle.
 #[derive(Clone)]

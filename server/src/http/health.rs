@@ -78,7 +78,7 @@ mod tests {
     use crate::config::Config;
     use crate::connection_limits::ConnectionLimits;
     use crate::metrics::Metrics;
-    use crate::store::Store;
+    use ludex_store::Store;
 
     #[tokio::test]
     async fn health_and_ready_fail_while_the_server_drains() {

@@ -14,6 +14,7 @@ use axum::routing::get;
 use flate2::Compression;
 use ludex_protocol::message::ListMatches;
 use ludex_protocol::{ErrorCode, Refusal};
+use ludex_store::MatchFilter;
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
 
@@ -25,7 +26,6 @@ use crate::peer::Peer;
 use crate::quotas::Resource;
 use crate::response_body::ResponseBody;
 use crate::server_state::ServerState;
-use crate::store::MatchFilter;
 
 type App = State<(Arc<ServerState>, Peer)>;
 

@@ -25,7 +25,7 @@ use super::observer::MatchObserver;
 use super::plan::{Occupant, TimedAgent};
 use super::server_agents::ServerAgents;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle, MatchInbox};
-use crate::store::{GroupReceipt, Store, StoreError, Write};
+use ludex_store::{GroupReceipt, Store, StoreError, Write};
 
 /// Maximum number of commands that a loop takes at once.
 const BATCH: usize = 256;

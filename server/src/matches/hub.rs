@@ -32,12 +32,12 @@ use crate::compute::Compute;
 use crate::config::{Humans, PairMode};
 use crate::metrics::{Metrics, word};
 use crate::opponents::Opponents;
-use crate::random::random_bytes;
+use ludex_store::random_bytes;
 use crate::seasons::SuiteSeasons;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::sessions::{Session, Sessions};
 use crate::standing_ladders::StandingLadder;
-use crate::store::{EndRow, Store, StoreError, Write};
+use ludex_store::{EndRow, Store, StoreError, Write};
 use crate::suites::Suites;
 
 /// Operator settings of the match plane.

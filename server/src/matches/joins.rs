@@ -13,7 +13,7 @@ use crate::gym::check_search;
 use crate::opponents::{Opponent, random_plies};
 use crate::quotas::Resource;
 use crate::sessions::Session;
-use crate::store::{JoinRow, Write};
+use ludex_store::{JoinRow, Write};
 
 /// Delay before a failed match start is retried.
 const LATER: Duration = Duration::from_secs(1);

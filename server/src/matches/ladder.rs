@@ -8,13 +8,13 @@ use ludex_env::GameRef;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::Join;
 use ludex_protocol::record::AgentKind;
+use ludex_store::MatchFilter;
 use serde_json::{Value, json};
 
 use super::hub::Hub;
 use crate::config::Humans;
 use crate::sessions::Session;
 use crate::standing_ladders::{LadderTask, QUEUE, StandingLadder};
-use crate::store::MatchFilter;
 
 /// Interval between pairing rounds.
 const TICK: Duration = Duration::from_millis(200);

@@ -17,7 +17,7 @@ use super::server_agents::ServerAgents;
 use super::spectators::{Spectator, Spectators};
 use crate::mailbox::{Mailbox, MailboxItem, OutgoingFrame};
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
-use crate::store::{ActRow, EndRow, StoreError, Unkept, Write, text};
+use ludex_store::{ActRow, EndRow, StoreError, Unkept, Write, text};
 
 /// Maximum number of missed frames to send again. If a client missed more frames, one `resync` replaces them.
 const MISSED: usize = 128;

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::compute::Compute;
 use crate::metrics::Metrics;
 use crate::stall_monitor::StallMonitor;
-use crate::store::{Store, Write};
+use ludex_store::{Store, Write};
 
 /// Parts of the server that matches use.
 #[derive(Clone)]

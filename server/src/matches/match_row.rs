@@ -5,7 +5,7 @@ use ludex_referee::suite::starts::Excerpt;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{AgentOptions, Occupant, SeatPlan};
-use crate::store::{MatchRow, SeatRow, Unkept, text};
+use ludex_store::{MatchRow, SeatRow, Unkept, text};
 
 /// Data of a running match that become public at its release.
 #[derive(Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use ludex_play::machine::MatchMachine;
 
-use crate::store::Write;
+use ludex_store::Write;
 
 /// Recipient of the events of running matches. The event loops call it between two steps of their matches, so no method
 /// may block.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::opponents::Pace;
 use crate::sessions::Session;
-use crate::store::StoredMatch;
+use ludex_store::StoredMatch;
 
 /// Match that is about to start.
 pub(super) struct MatchPlan {

@@ -10,6 +10,7 @@ use ludex_protocol::record::Clock;
 use ludex_protocol::spec::Params;
 use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
 use ludex_referee::suite::{Suite, is_word};
+use ludex_store::{TicketRow, Write};
 use serde_json::{Value, json};
 
 use super::Runs;
@@ -19,7 +20,6 @@ use crate::mailbox::MailboxItem;
 use crate::matches::lobby::shows;
 use crate::matches::{fresh_id, storage_failure};
 use crate::sessions::Session;
-use crate::store::{TicketRow, Write};
 
 /// Maximum length of a run's name in characters.
 const NAME: usize = 64;

@@ -11,6 +11,7 @@ use ludex_protocol::message::{Progress, RunEnd, RunReason, ServerMessage};
 use ludex_protocol::record::{EndReason, Outcome, Record};
 use ludex_referee::suite::plan::MatchKey;
 use ludex_report::runs::episode::key_of;
+use ludex_store::{MatchFilter, Write};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -20,7 +21,7 @@ use super::contest::RunContest;
 use super::enrolment::{EarlyStop, EnrolledAgent, Enrolment};
 use super::enrolment_state::EnrolmentState;
 use super::server_executor::ServerExecutor;
-use crate::store::{MatchFilter, Write};
+use ludex_store::{MatchFilter, Write};
 
 pub(super) struct Host {
     book: Arc<EnrolmentState>,

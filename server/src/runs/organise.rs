@@ -8,12 +8,13 @@ use ludex_protocol::message::{Enrol, Organise, Organised, TournamentTicket};
 use ludex_protocol::spec::Params;
 use ludex_referee::suite::is_word;
 use ludex_referee::tournament::TournamentFormat;
+use ludex_store::{TicketRow, Write};
 
 use super::Runs;
 use super::enrolment::{EnrolledAgent, Enrolment, StoredTournament};
 use super::host::Host;
 use crate::matches::{fresh_id, storage_failure};
-use crate::store::{TicketRow, Write};
+use ludex_store::{TicketRow, Write};
 
 /// Default time per move in milliseconds.
 const MOVE_MS: u64 = 30_000;

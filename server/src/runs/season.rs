@@ -8,12 +8,12 @@ use ludex_play::runs::report_files::pages;
 use ludex_play::time::epoch_ms;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_report::runs::archive::Archive;
+use ludex_store::{MatchFilter, Write};
 
 use super::Runs;
 use super::enrolment::Enrolment;
 use crate::seasons::Season;
 use crate::sessions::Session;
-use crate::store::{MatchFilter, Write};
 
 /// Returns the id of the secret from which the seeds of a season are derived.
 fn secret_of(suite: &str, season: &str) -> String {

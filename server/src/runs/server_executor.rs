@@ -10,6 +10,7 @@ use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{Input, MatchSetup};
 use ludex_play::runs::executor::{Executor, MatchJob};
 use ludex_protocol::record::{Clock, EndReason, Record};
+use ludex_store::{StoreError, StoredMatch};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -20,7 +21,6 @@ use super::enrolment_state::EnrolmentState;
 use crate::matches::AgentOptions;
 use crate::matches::lobby::{PendingMatch, PlannedSeat};
 use crate::opponents::{Opponent, Pace};
-use crate::store::{StoreError, StoredMatch};
 
 /// Executor for the matches of one run.
 pub(super) struct ServerExecutor {

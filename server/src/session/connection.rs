@@ -516,10 +516,10 @@ mod tests {
     use crate::config::Config;
     use crate::metrics::Metrics;
     use crate::session::wire::timed;
-    use crate::store::Store;
     use futures_util::{SinkExt as _, StreamExt as _};
     use ludex_protocol::Encoding;
     use ludex_protocol::message::Queued;
+    use ludex_store::Store;
     use serde_json::{Value, json};
     use tokio_tungstenite::WebSocketStream;
     use tokio_tungstenite::tungstenite::protocol::Role;

@@ -180,7 +180,7 @@ impl RequestGate {
     /// Checks that the client's scopes and the limits allow a message, and that a message during shutdown asks for no
     /// new work.
     fn allowed(&self, message: &ClientMessage, shared: &ServerState) -> Result<(), Box<Refusal>> {
-        if let Some(scope) = message.scope().map(Scopes::from)
+        if let Some(scope) = message.scope().map(crate::auth::scopes_of)
             && !self.may(scope)
         {
             let name = scope.to_string();

@@ -261,5 +261,5 @@ fn random(prefix: &str) -> Result<String, HelloRefusal> {
 
 fn names(granted: Scopes) -> Vec<Scope> {
     let all = [Scope::Gym, Scope::Play, Scope::Spectate, Scope::Admin];
-    all.into_iter().filter(|&scope| granted.contains(scope.into())).collect()
+    all.into_iter().filter(|&scope| granted.contains(auth::scopes_of(scope))).collect()
 }

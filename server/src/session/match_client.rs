@@ -9,6 +9,7 @@ use ludex_protocol::error::{ErrorCode, Refusal, close};
 use ludex_protocol::message::{
     Act, ClientMessage, ListMatches, ResumedJoin, ResumedMatch, ServerMessage, Spectate, SpectatorView,
 };
+use ludex_store::Write;
 use tokio::sync::oneshot;
 
 use crate::mailbox::{Mailbox, MailboxItem};
@@ -16,7 +17,6 @@ use crate::matches::{Hub, RunObserver as _};
 use crate::runs::Runs;
 use crate::sessions::Session;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
-use crate::store::Write;
 
 /// Processor of the match requests of one connection.
 pub struct MatchClient {

@@ -4,9 +4,9 @@
 use jiff::Timestamp;
 use ludex_referee::read::Source;
 use ludex_referee::{GameResult, Verifier};
+use ludex_store::RecordRow;
 
 use super::season_file::{CountedRecords, PAGE};
-use crate::store::RecordRow;
 
 /// Counts a page of records in order of release. If the page is full, the last pair of the page waits for the next
 /// page, which may contain the remaining record of the pair.

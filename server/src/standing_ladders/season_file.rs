@@ -10,12 +10,12 @@ use anyhow::Context as _;
 use ludex_env::GameRef;
 use ludex_play::files::write_whole;
 use ludex_referee::suite::is_word;
+use ludex_store::{MatchFilter, Store};
 use serde::{Deserialize, Serialize};
 
 use super::config::LadderTerms;
 use super::table::StandingTable;
 use crate::seasons::Season;
-use crate::store::{MatchFilter, Store};
 
 /// Number of records read at a time.
 pub(super) const PAGE: u32 = 500;

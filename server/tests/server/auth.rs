@@ -1,7 +1,7 @@
 //! Tests of tokens: admission, agent names, expiry.
 
 use ludex_server::auth::{self, AuthError, Grant, NewToken, Scopes, TokenHash};
-use ludex_server::store::Store;
+use ludex_store::Store;
 
 const LOOPBACK: bool = true;
 const OPEN_NET: bool = false;

@@ -1,6 +1,5 @@
-//! Tests of the server's store and tokens without a network.
+//! Tests of tokens and of file permissions, without a network.
 
 mod auth;
 #[cfg(unix)]
 mod permissions;
-mod store;

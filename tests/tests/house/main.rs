@@ -34,9 +34,19 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-client",
         ],
     ),
+    ("ludex-store", &[]),
     (
         "ludex-server",
-        &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-report", "ludex-play"],
+        &[
+            "ludex-protocol",
+            "ludex-env",
+            "ludex-games",
+            "ludex-agents",
+            "ludex-referee",
+            "ludex-report",
+            "ludex-play",
+            "ludex-store",
+        ],
     ),
     ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee"]),
     ("own-game", &["ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-server", "ludex-protocol"]),
@@ -51,6 +61,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-report",
             "ludex-client",
             "ludex-play",
+            "ludex-store",
             "ludex-server",
             "ludex-conformance",
         ],
@@ -66,6 +77,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-report",
             "ludex-client",
             "ludex-play",
+            "ludex-store",
             "ludex-server",
             "ludex-conformance",
             "ludex-cli",
@@ -286,6 +298,7 @@ const FRONT_PAGES: &[&str] = &[
     "ludex-referee",
     "ludex-report",
     "ludex-server",
+    "ludex-store",
 ];
 
 #[test]

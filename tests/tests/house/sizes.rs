@@ -17,6 +17,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("ludex-referee", 14_000),
     ("ludex-report", 11_000),
     ("ludex-play", 10_000),
+    ("ludex-store", 3_200),
     ("ludex-server", usize::MAX),
     ("ludex-cli", 7_000),
     ("ludex-client", 2_300),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
-use ludex_server::store::{Store, Write};
+use ludex_store::{Store, Write};
 use ludex_tests::bot::first;
 use ludex_tests::server::get;
 use ludex_tests::{Bot, Process, Server};

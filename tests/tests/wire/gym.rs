@@ -541,8 +541,8 @@ async fn recorded_gym_episodes_are_stored_and_verify() {
     // Records are written in the background and are complete after the store is closed.
     c.cut();
     server.stop().stopped().await;
-    let store = ludex_server::store::Store::open_shared(data.path()).await.unwrap();
-    let rows = store.records(&ludex_server::store::MatchFilter::default(), 0, 1_000).await.unwrap();
+    let store = ludex_store::Store::open_shared(data.path()).await.unwrap();
+    let rows = store.records(&ludex_store::MatchFilter::default(), 0, 1_000).await.unwrap();
     let verifier = ludex_referee::verify::Verifier::new(ludex_games::builtin());
     let (mut reasons, mut flags) = (Vec::new(), Vec::new());
     for row in &rows {

@@ -172,7 +172,7 @@ async fn incomplete_upgrade_is_refused() {
 #[tokio::test]
 async fn tokens_are_required_if_configured() {
     let server = Server::start(|_| {}).await;
-    let store = ludex_server::store::Store::open_shared(&server.data).await.unwrap();
+    let store = ludex_store::Store::open_shared(&server.data).await.unwrap();
     let wanted = |owner: &str, scopes: &str| ludex_server::auth::NewToken {
         owner: owner.into(),
         scopes: scopes.parse().unwrap(),

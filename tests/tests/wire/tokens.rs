@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ludex_server::auth::{NewToken, Scopes, add, revoke};
-use ludex_server::store::Store;
+use ludex_store::Store;
 use ludex_tests::client::ClientEnd;
 use ludex_tests::{Bot, Client, Server};
 use serde_json::{Value, json};

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::commands::{block_on, print, records};
 use ludex_play::time::epoch_ms;
 use ludex_server::auth::{self, NewToken, Scopes};
-use ludex_server::store::{Store, TokenRow};
+use ludex_store::{Store, TokenRow};
 
 #[derive(clap::Args)]
 pub(super) struct Args {

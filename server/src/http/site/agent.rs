@@ -8,13 +8,13 @@ use axum::extract::{Path, State};
 use axum::http::header::HeaderMap;
 use ludex_referee::rating::elo::Elo;
 use ludex_report::scale::{AgentRow, Scale};
+use ludex_store::MatchFilter;
 use serde_json::{Value, json};
 
 use super::curve::curve;
 use super::{Answer, App, admitted, compute, errors, matches, scales, show, text};
 use crate::ratings::RatingsSnapshot;
 use crate::server_state::ServerState;
-use crate::store::MatchFilter;
 
 /// Number of the agent's latest matches that count toward its results against opponents.
 const COUNTED: u32 = 500;

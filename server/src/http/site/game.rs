@@ -8,6 +8,7 @@ use ludex_env::message_views::view_of;
 use ludex_env::{DynGame, ToMove, Viewer};
 use ludex_protocol::Refusal;
 use ludex_protocol::message::MatchView;
+use ludex_store::{MatchFilter, MatchState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,7 +17,6 @@ use super::svg::svg;
 use super::{Answer, App, admitted, compute, errors, games, matches, scales, show, text};
 use crate::page_cache::{PageKey, PageKind};
 use crate::response_body::ResponseBody;
-use crate::store::{MatchFilter, MatchState};
 
 /// Maximum length of each list of matches on the page.
 const LISTED: u32 = 10;

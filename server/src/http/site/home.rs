@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::header::{self, HeaderMap};
 use ludex_protocol::message::ListMatches;
+use ludex_store::MatchFilter;
 use serde_json::{Value, json};
 
 use super::{Answer, App, admitted, matches, show};
-use crate::store::MatchFilter;
 
 /// Maximum number of running matches on the page.
 const RUNNING: u32 = 12;

@@ -14,6 +14,7 @@ use ludex_protocol::message::{EventKind, MatchFrame};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_protocol::spec::Utility;
 use ludex_protocol::{ErrorCode, Refusal};
+use ludex_store::MatchFilter;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -29,7 +30,6 @@ use crate::page_cache::PageKind;
 use crate::peer::Peer;
 use crate::response_body::ResponseBody;
 use crate::server_state::ServerState;
-use crate::store::MatchFilter;
 
 /// Number of matches per page.
 const LISTED: u32 = 50;

@@ -9,13 +9,13 @@ use axum::http::header::{self, HeaderMap};
 use axum::response::IntoResponse;
 use ludex_protocol::message::SuiteEntry;
 use ludex_referee::suite::is_word;
+use ludex_store::MatchFilter;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Answer, App, admitted, errors, matches, show, text};
 use crate::auth::Scopes;
 use crate::server_state::ServerState;
-use crate::store::MatchFilter;
 
 /// Number of matches per page.
 const LISTED: u32 = 50;

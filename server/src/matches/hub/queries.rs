@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use ludex_protocol::message::{ListMatches, MatchEntry, MatchFrame, Matches, SeatInfo};
 use ludex_protocol::record::Header;
+use ludex_store::{MatchFilter, MatchLine, StoreError, StoredMatch};
 use serde_json::{Value, json};
 
 use super::Hub;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
-use crate::store::{MatchFilter, MatchLine, StoreError, StoredMatch};
 
 /// Maximum number of matches in a list.
 const LIST_LIMIT: u32 = 500;

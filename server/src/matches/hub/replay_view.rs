@@ -8,13 +8,13 @@ use ludex_env::recording::in_notation;
 use ludex_play::machine::{MatchMachine, Watcher};
 use ludex_protocol::message::{MatchFrame, PictureView};
 use ludex_protocol::record::{Header, Record};
+use ludex_store::{MatchState, StoredMatch};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::Hub;
 use super::restore::rows_of;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
-use crate::store::{MatchState, StoredMatch};
 
 /// Match from the public's view or, after its release, from the view of a seat.
 pub(crate) struct MatchReplay {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{AcceptedMove, LogRow, MatchSetup};
 use ludex_protocol::record::{AgentKind, Header, MoveRecord, Record, RecordEvent};
+use ludex_store::{SessionRow, StoreError, StoredMatch, Write};
 
 use super::Hub;
 use crate::matches::lobby::BlockMatch;
@@ -14,7 +15,6 @@ use crate::matches::match_row::Secret;
 use crate::matches::plan::Occupant;
 use crate::sessions::{ClientInfo, ENDED, Session};
 use crate::standing_ladders::is_label;
-use crate::store::{SessionRow, StoreError, StoredMatch, Write};
 
 /// Matches that ended shortly before a restart, by session. Few clients return after a restart, so a match is not
 /// loaded until one of its sessions resumes.

@@ -20,7 +20,7 @@ use crate::matches::lobby::{ReservedSeed, StartRollback};
 use crate::matches::match_row::RowDraft;
 use crate::matches::plan::{MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
 use crate::sessions::match_handle::MatchHandle;
-use crate::store::{StoreError, Write};
+use ludex_store::{StoreError, Write};
 
 /// Interval at which a mirror match checks that its client is present.
 const PRESENCE: Duration = Duration::from_millis(100);

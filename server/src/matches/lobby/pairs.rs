@@ -4,10 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use ludex_referee::schedule::may_share_seed;
+use ludex_store::Write;
 
 use super::{Lobby, LobbyAction, WaitingJoin, terms_of};
 use crate::matches::plan::{MatchPlan, MatchTerms, RequestedTerms};
-use crate::store::Write;
+use ludex_store::Write;
 
 /// Seed of a pair and, for rated matches, the write that reserves the number from which the seed is derived.
 pub(in crate::matches) type ReservedSeed = (u64, Option<Write>);

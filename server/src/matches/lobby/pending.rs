@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ludex_play::machine::interface::MatchSetup;
+use ludex_store::StoredMatch;
 
 use crate::matches::plan::AgentOptions;
 use crate::opponents::Opponent;
-use crate::store::StoredMatch;
 
 /// Planned match of a run, not started yet.
 pub(crate) struct PendingMatch {

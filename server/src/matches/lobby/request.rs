@@ -6,7 +6,7 @@ use ludex_protocol::message::{Join, MatchView};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::store::{JoinRow, Unkept, text};
+use ludex_store::{JoinRow, Unkept, text};
 
 /// Stored form of a join. The number of remaining matches is derived from the join's stored matches.
 #[derive(Clone, Serialize, Deserialize)]

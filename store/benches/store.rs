@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use ludex_server::store::{MatchRow, Store, Write};
+use ludex_store::{MatchRow, Store, Write};
 
 const WRITERS: u64 = 64;
 

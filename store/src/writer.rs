@@ -11,8 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::apply::{Failed, apply};
 use super::open::{Lock, OpenStore};
-use super::{StoreError, Write};
-use crate::metrics::Commits;
+use super::{Commits, StoreError, Write};
 
 /// Maximum number of queued jobs; callers wait while the queue is full.
 pub(super) const QUEUE: usize = 8_192;

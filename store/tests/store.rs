@@ -6,9 +6,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ludex_server::auth::TokenHash;
-use ludex_server::store::{
-    ActRow, EndRow, JoinRow, MatchFilter, MatchRow, SeatRow, SessionRow, Store, StoreError, TicketRow, TokenRow, Write,
+use ludex_store::{
+    ActRow, EndRow, JoinRow, MatchFilter, MatchRow, SeatRow, SessionRow, Store, StoreError, TicketRow, TokenHash,
+    TokenRow, Write,
 };
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -219,7 +219,7 @@ async fn lists_and_records_are_filtered_and_paged() {
         }
         store.write(vec![Write::MatchStart(row)]).await.unwrap();
     }
-    let ids = |lines: Vec<ludex_server::store::MatchLine>| lines.into_iter().map(|line| line.id).collect::<Vec<_>>();
+    let ids = |lines: Vec<ludex_store::MatchLine>| lines.into_iter().map(|line| line.id).collect::<Vec<_>>();
     let list = async |filter: MatchFilter| ids(store.matches(&filter, 100).await.unwrap());
     let any = MatchFilter::default();
     assert_eq!(list(any.clone()).await.len(), 10);
@@ -519,7 +519,7 @@ fn acknowledged_writes_survive_a_kill() {
     let mut indices = HashSet::new();
     for round in 0..rounds {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "--nocapture", "store::child_process_that_is_killed"])
+            .args(["--ignored", "--exact", "--nocapture", "child_process_that_is_killed"])
             .env(CHILD, format!("{}#{round}", folder.path().display()))
             .stdout(Stdio::piped())
             .spawn()

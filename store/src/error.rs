@@ -8,6 +8,7 @@ use std::sync::Arc;
 /// The error is cloneable, since one failed transaction is reported to every waiting caller.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "`path` is the file or the directory, and `why` the cause")]
 pub enum StoreError {
     /// Another server owns the data directory.
     #[error("{path} is in use by another ludex server{}; stop it, or choose another folder with --data", .pid.map(|p| format!(" (process {p})")).unwrap_or_default())]

@@ -9,8 +9,7 @@ use super::rows::{
     ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, MatchState, RecordRow, SeatRow, SessionRow, StoredMatch,
     TicketRow, TokenRow,
 };
-use super::{Store, StoreError};
-use crate::token::TokenHash;
+use super::{Store, StoreError, TokenHash};
 
 /// Query for all columns of a match.
 const MATCH: &str = "SELECT m.seq, m.id, m.game, m.string, m.rated, m.run, m.header, m.secret, m.started_ms, \
@@ -68,7 +67,7 @@ impl Store {
     /// # Errors
     ///
     /// Those of [`running`](Self::running).
-    pub(crate) async fn match_state(&self, id: &str) -> Result<Option<MatchState>, StoreError> {
+    pub async fn match_state(&self, id: &str) -> Result<Option<MatchState>, StoreError> {
         let mut query = Query::new(
             "SELECT m.ended_ms IS NOT NULL, m.released IS NOT NULL, \
              (SELECT count(*) FROM acts a WHERE a.match = m.seq) FROM matches m",

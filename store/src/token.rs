@@ -1,12 +1,12 @@
 //! Stored form of tokens, and their scopes.
 
-use ludex_protocol::message::Scope;
 use std::fmt;
 use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
 bitflags::bitflags! {
+    /// Permissions of a token.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Scopes: u8 {
         /// Permission to use environments of the gym plane.
@@ -25,6 +25,7 @@ bitflags::bitflags! {
 }
 
 impl Scopes {
+    /// No permission.
     pub const NONE: Self = Self::empty();
 
     /// Returns the names of the scopes in the protocol's order.
@@ -41,17 +42,6 @@ const NAMES: [(Scopes, &str); 5] = [
     (Scopes::ADMIN, "admin"),
 ];
 
-impl From<Scope> for Scopes {
-    fn from(scope: Scope) -> Self {
-        match scope {
-            Scope::Gym => Self::GYM,
-            Scope::Play => Self::PLAY,
-            Scope::Spectate => Self::SPECTATE,
-            Scope::Admin => Self::ADMIN,
-        }
-    }
-}
-
 impl fmt::Display for Scopes {
     /// Formats the scope names separated by commas, such as `gym,play`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,9 +49,11 @@ impl fmt::Display for Scopes {
     }
 }
 
+/// Error of an unknown name of a scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a scope, got {got:?}; allowed: gym, play, spectate, metrics, admin")]
 pub struct BadScope {
+    /// Name as supplied.
     pub got: String,
 }
 
@@ -108,6 +100,7 @@ impl fmt::Debug for TokenHash {
     }
 }
 
+/// Error of a text that is not a token hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a token hash of 64 hex digits")]
 pub struct BadHash;

@@ -5,16 +5,44 @@
 //! one `fsync`. Reads use a small connection pool and never wait for the writer.
 //!
 //! The store does not know the rules of games. Bodies are JSON text, which the store returns unchanged.
+//!
+//! ```
+//! use ludex_store::{Store, Write};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! runtime.block_on(async {
+//!     let store = Store::open(folder.path()).await?;
+//!     store.write(vec![Write::Meta { key: "motd".to_owned(), value: "hello".to_owned() }]).await?;
+//!     // On disk from here on.
+//!     assert_eq!(store.meta("motd").await?.as_deref(), Some("hello"));
+//!     store.close().await?;
+//!     Ok(())
+//! })
+//! # }
+//! ```
+//!
+//! Invariants:
+//! - The crate imports no other crate of the project.
+//! - A store has one owner and one writer. A write is acknowledged only once it is on disk.
+//! - Either all writes of one call are stored, or none, and the log of a match has no gaps.
+//! - The store holds the hash of a token, never the token.
+
+#![forbid(unsafe_code)]
 
 mod apply;
+mod commits;
 mod connection;
 mod error;
 mod open;
-pub(crate) mod permissions;
+mod permissions;
+mod random;
 mod read;
 mod readers;
 mod rows;
-pub(crate) mod snapshot;
+pub mod snapshot;
+mod token;
 mod writer;
 
 use std::collections::HashMap;
@@ -29,16 +57,17 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::metrics::Commits;
-
+pub use commits::Commits;
 pub use error::StoreError;
-pub(crate) use open::{FILE as STORE_FILE, LOCK as LOCK_FILE};
+pub use open::{LOCK_FILE, STORE_FILE};
+pub use permissions::restrict_new_files;
+pub use random::random_bytes;
 use readers::Readers;
-pub(crate) use rows::MatchState;
 pub use rows::{
-    ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, StoredMatch, TicketRow,
-    TokenRow, Write,
+    ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, MatchState, RecordRow, SeatRow, SessionRow, StoredMatch,
+    TicketRow, TokenRow, Write,
 };
+pub use token::{BadHash, BadScope, Scopes, TokenHash};
 use writer::{Completion, PendingWrites};
 
 /// Maximum time to wait until a server has created its store.
@@ -84,7 +113,7 @@ impl Store {
     /// # Errors
     ///
     /// Those of [`open`](Self::open).
-    pub(crate) async fn open_measured(folder: &Path, commits: Commits) -> Result<Self, StoreError> {
+    pub async fn open_measured(folder: &Path, commits: Commits) -> Result<Self, StoreError> {
         let opened = opened(folder, open::Access::Owner).await?;
         let counters = opened.readers.read(read::counters).await?;
         Self::start(opened, Some(Mutex::new(counters)), commits)
@@ -272,7 +301,7 @@ impl Store {
         let text = match self.meta(&key).await? {
             Some(text) => text,
             None => {
-                let fresh = crate::random::random_bytes::<32>().map_err(|e| StoreError::io(self.path(), e))?;
+                let fresh = random_bytes::<32>().map_err(|e| StoreError::io(self.path(), e))?;
                 self.write(vec![Write::MetaOnce { key: key.clone(), value: hex::encode(fresh) }]).await?;
                 let kept = self.meta(&key).await?;
                 kept.ok_or_else(|| StoreError::Conflict { message: format!("{key} is missing after it was written") })?
@@ -309,14 +338,14 @@ async fn opened(folder: &Path, access: open::Access) -> Result<open::OpenStore, 
 /// detect the missing part.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Unkept(pub String);
+pub struct Unkept(pub String);
 
 /// Serializes a value to the JSON text of a row.
 ///
 /// # Errors
 ///
 /// Values that JSON cannot represent, such as maps whose keys are not text.
-pub(crate) fn text<T: serde::Serialize>(value: &T) -> Result<String, Unkept> {
+pub fn text<T: serde::Serialize>(value: &T) -> Result<String, Unkept> {
     serde_json::to_string(value).map_err(|e| Unkept(e.to_string()))
 }
 

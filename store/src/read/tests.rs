@@ -1,7 +1,7 @@
 //! Tests of match lists: their content, and the cost of their queries in a large store.
 
 use super::*;
-use crate::store::Write;
+use crate::Write;
 
 const GAMES: [&str; 2] = ["nim", "pig"];
 const AGENTS: [&str; 3] = ["ann", "bob", "eve"];

@@ -2,8 +2,9 @@
 //!
 //! Bodies (`header`, `secret`, `body`, `footer`, `record`) are JSON text that the store does not parse. Times are
 //! milliseconds since the Unix epoch.
+#![allow(missing_docs, reason = "names of rows and fields say it")]
 
-use crate::token::{Scopes, TokenHash};
+use super::token::{Scopes, TokenHash};
 
 /// Match at its start. The row is durable before any client is notified of the match.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +80,7 @@ pub struct StoredMatch {
 
 /// State of a match. Two equal states have the same public data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(crate) struct MatchState {
+pub struct MatchState {
     /// Number of log rows.
     pub rows: u64,
     pub ended: bool,

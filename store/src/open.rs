@@ -13,8 +13,10 @@ use super::connection::connect;
 use super::permissions;
 use super::readers::Readers;
 
-pub(crate) const FILE: &str = "ludex.db";
-pub(crate) const LOCK: &str = "ludex.lock";
+/// Name of the database file in the data directory.
+pub const STORE_FILE: &str = "ludex.db";
+/// Name of the lock file in the data directory.
+pub const LOCK_FILE: &str = "ludex.lock";
 
 /// Application id of the database file (`PRAGMA application_id`): "LUDX".
 const APPLICATION: i64 = 0x4c55_4458;
@@ -54,7 +56,7 @@ pub(super) struct OpenStore {
 }
 
 pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreError> {
-    let path = folder.join(FILE);
+    let path = folder.join(STORE_FILE);
     let mut fresh = false;
     let lock = match access {
         Access::Owner => {
@@ -117,7 +119,7 @@ impl Drop for Lock {
 }
 
 pub(super) fn lock(folder: &Path) -> Result<Lock, StoreError> {
-    let path = folder.join(LOCK);
+    let path = folder.join(LOCK_FILE);
     let io = |e| StoreError::io(&path, e);
     let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
     match try_lock(&file) {

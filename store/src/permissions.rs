@@ -8,12 +8,12 @@ const OWN: [&str; 7] = ["ludex.db", "ludex.db-wal", "ludex.db-shm", "ludex.lock"
 
 /// Denies other users access to all files that this process creates from now on.
 #[cfg(unix)]
-pub(crate) fn restrict_new_files() {
+pub fn restrict_new_files() {
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
 }
 
 #[cfg(not(unix))]
-pub(crate) fn restrict_new_files() {}
+pub fn restrict_new_files() {}
 
 /// Removes the permissions of other users from the data directory and the server's files in it, and logs the changes.
 /// Also logs the permissions that cannot be changed on this volume.

@@ -14,7 +14,7 @@ use super::open::{Access, Lock, lock, make_folder, open};
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// State of the store at one moment. Until [`release`](Self::release), no process can change the store.
-pub(crate) struct StoreSnapshot {
+pub struct StoreSnapshot {
     path: PathBuf,
     /// Connection with an open read transaction.
     source: Connection,
@@ -28,7 +28,7 @@ impl StoreSnapshot {
     /// # Errors
     ///
     /// Those of [`Store::open_shared`](super::Store::open_shared).
-    pub(crate) fn take(folder: &Path) -> Result<Self, StoreError> {
+    pub fn take(folder: &Path) -> Result<Self, StoreError> {
         let opened = open(folder, Access::Beside)?;
         let (path, writer) = (opened.path, opened.writer);
         let sql = |e| StoreError::sql(&path, e);
@@ -44,7 +44,7 @@ impl StoreSnapshot {
     /// # Errors
     ///
     /// An SQLite error.
-    pub(crate) fn release(&self) -> Result<(), StoreError> {
+    pub fn release(&self) -> Result<(), StoreError> {
         self.writer.execute_batch("ROLLBACK").map_err(|e| StoreError::sql(&self.path, e))
     }
 
@@ -53,7 +53,7 @@ impl StoreSnapshot {
     /// # Errors
     ///
     /// A failed write, or an SQLite error.
-    pub(crate) fn copy(&self, file: &Path) -> Result<(), StoreError> {
+    pub fn copy(&self, file: &Path) -> Result<(), StoreError> {
         let sql = |e| StoreError::sql(file, e);
         let mut copy = Connection::open(file).map_err(sql)?;
         let backup = Backup::new(&self.source, &mut copy).map_err(sql)?;
@@ -68,7 +68,7 @@ impl StoreSnapshot {
 /// # Errors
 ///
 /// [`StoreError::Locked`] while a server owns the directory, [`StoreError::Io`].
-pub(crate) fn reserve(folder: &Path) -> Result<Lock, StoreError> {
+pub fn reserve(folder: &Path) -> Result<Lock, StoreError> {
     make_folder(folder)?;
     lock(folder)
 }
@@ -79,7 +79,7 @@ pub(crate) fn reserve(folder: &Path) -> Result<Lock, StoreError> {
 /// # Errors
 ///
 /// Those of [`Store::open`](super::Store::open).
-pub(crate) fn make_independent(folder: &Path) -> Result<(), StoreError> {
+pub fn make_independent(folder: &Path) -> Result<(), StoreError> {
     let opened = open(folder, Access::Owner)?;
     let sql = |e| StoreError::sql(&opened.path, e);
     opened.writer.execute("DELETE FROM meta WHERE key = 'secret:rated'", []).map_err(sql)?;
