@@ -5,9 +5,9 @@ use std::time::Duration;
 
 pub use ipnet::IpNet;
 use ludex_env::Games;
+use ludex_gym::opponents::Opponents;
 use ludex_protocol::Limits;
 
-use crate::opponents::Opponents;
 use crate::seasons::SuiteSeasons;
 use crate::standing_ladders::LadderTerms;
 use crate::suites::Suites;

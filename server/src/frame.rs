@@ -6,7 +6,7 @@ use ludex_protocol::message::SeatView;
 use ludex_protocol::{Encoding, Id, ServerMessage};
 use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
-use crate::compute::internal;
+use ludex_gym::compute::internal;
 
 /// Encoded message. Its bytes are shared with the socket's buffer.
 #[derive(Clone, Debug)]

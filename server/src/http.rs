@@ -31,14 +31,13 @@ use hyper::service::{Service as _, service_fn};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use ludex_gym::compute::{JobError, internal};
 use ludex_protocol::error::truncate_text;
 use ludex_protocol::{Encoding, ErrorCode, Refusal};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use self::client_address::client_address;
 use self::guard::GuardRejection;
-use crate::compute::JobError;
-use crate::compute::internal;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::session::{self, ServerSocket};

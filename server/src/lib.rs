@@ -30,23 +30,18 @@
 
 pub mod auth;
 pub mod backup;
-pub mod catalogue;
 mod clock;
-pub mod compute;
 pub mod config;
 mod connection_limits;
 mod frame;
-mod gym;
 mod http;
 pub mod limits;
 mod listen;
 mod mailbox;
 pub mod matches;
 mod metrics;
-pub mod opponents;
 mod page_cache;
 mod peer;
-mod quotas;
 mod ratings;
 mod response_body;
 pub mod runs;

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ludex_gym::quotas::{Account, Resource};
 use ludex_protocol::record::EndReason;
 use ludex_protocol::{ClientMessage, ErrorCode};
 use ludex_store::Commits;
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder as _, SharedString};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
-
-use crate::quotas::{Account, Resource};
 
 const METADATA: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, None);
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ludex_env::Games;
+use ludex_gym::compute::Compute;
 use ludex_protocol::record::AgentKind;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
@@ -19,7 +20,6 @@ use parking_lot::Mutex as Quick;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::compute::Compute;
 use crate::config::Humans;
 
 /// Number of records that are read from the store at a time.

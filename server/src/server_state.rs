@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use ludex_gym::catalogue::Catalogue;
+use ludex_gym::compute::Compute;
 use ludex_protocol::Limits;
 use ludex_store::Store;
 
-use crate::catalogue::Catalogue;
-use crate::compute::Compute;
 use crate::config::Config;
 use crate::connection_limits::ConnectionLimits;
-use crate::gym;
 use crate::limits::Rates;
 use crate::matches::{Hub, HubConfig};
 use crate::metrics::Metrics;
@@ -33,7 +32,7 @@ pub(crate) struct ServerState {
     pub pages: PageCache,
     pub workers: WorkerMonitors,
     pub doors: Arc<ConnectionLimits>,
-    pub gym: gym::Context,
+    pub gym: ludex_gym::Context,
     pub hub: Arc<Hub>,
     pub runs: Arc<Runs>,
     pub store: Store,
@@ -76,7 +75,7 @@ impl ServerState {
             pages: PageCache::new(),
             workers: WorkerMonitors::default(),
             doors: ConnectionLimits::new(&limits),
-            gym: gym::Context { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
+            gym: ludex_gym::Context { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
             catalogue,
             runs: Runs::new(hub.clone()),
             hub,

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ludex_env::Seat;
+use ludex_gym::Gym;
+use ludex_gym::quotas::{Account, Owners};
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::Draining;
 use ludex_protocol::record::AgentKind;
@@ -19,9 +21,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::gym::Gym;
 use crate::mailbox::Mailbox;
-use crate::quotas::{Account, Owners};
 use match_handle::{MatchCommand, MatchHandle};
 use reply_cache::Replies;
 

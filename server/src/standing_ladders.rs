@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use ludex_env::GameRef;
+use ludex_gym::catalogue::Catalogue;
+use ludex_gym::opponents::{Opponent, Opponents};
 use ludex_protocol::message::Join;
 use ludex_protocol::record::Clock;
 use ludex_protocol::spec::Params;
@@ -33,8 +35,6 @@ pub(crate) use self::pairing::Partner;
 use self::pairing::{Meeting, WaitingAgent, meetings};
 use self::season_file::SeasonState;
 use self::table::{StandingRow, StandingTable};
-use crate::catalogue::Catalogue;
-use crate::opponents::{Opponent, Opponents};
 use crate::seasons::Season;
 
 /// Queue name of joins that enter a ladder.

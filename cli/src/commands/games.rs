@@ -6,12 +6,12 @@ mod prompt;
 use std::io::{self, Write};
 
 use ludex_env::GameRef;
+use ludex_gym::catalogue::Catalogue;
 use ludex_protocol::spec::{Spec, TensorSpec};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::print::{self, number, points};
-use ludex_server::catalogue::Catalogue;
 
 #[derive(clap::Args)]
 pub(super) struct Args {

@@ -13,10 +13,10 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::block_on;
+use ludex_gym::opponents::{Opponents, SearchLimits};
 use ludex_play::runs::evaluation::suite_text;
 use ludex_server::config::{Config, Humans, IpNet, PairMode, TlsFiles};
 use ludex_server::limits;
-use ludex_server::opponents::{Opponents, SearchLimits};
 use ludex_server::seasons::SuiteSeasons;
 use ludex_server::standing_ladders::LadderTerms;
 use ludex_server::suites::Suites;

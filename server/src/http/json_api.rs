@@ -12,6 +12,7 @@ use axum::middleware::map_response;
 use axum::response::{IntoResponse, Json};
 use axum::routing::get;
 use flate2::Compression;
+use ludex_gym::quotas::Resource;
 use ludex_protocol::message::ListMatches;
 use ludex_protocol::{ErrorCode, Refusal};
 use ludex_store::MatchFilter;
@@ -23,7 +24,6 @@ use crate::auth::{Grant, Scopes};
 use crate::metrics;
 use crate::page_cache::PageKind;
 use crate::peer::Peer;
-use crate::quotas::Resource;
 use crate::response_body::ResponseBody;
 use crate::server_state::ServerState;
 

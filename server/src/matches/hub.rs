@@ -26,19 +26,19 @@ use super::lobby::Lobby;
 use super::loop_context::MatchParts;
 use super::observer::MatchObserver;
 use super::run_observer::RunObserver;
-use crate::catalogue::Catalogue;
 use crate::clock::Clock;
-use crate::compute::Compute;
 use crate::config::{Humans, PairMode};
 use crate::metrics::{Metrics, word};
-use crate::opponents::Opponents;
-use ludex_store::random_bytes;
 use crate::seasons::SuiteSeasons;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::sessions::{Session, Sessions};
 use crate::standing_ladders::StandingLadder;
-use ludex_store::{EndRow, Store, StoreError, Write};
 use crate::suites::Suites;
+use ludex_gym::catalogue::Catalogue;
+use ludex_gym::compute::Compute;
+use ludex_gym::opponents::Opponents;
+use ludex_store::random_bytes;
+use ludex_store::{EndRow, Store, StoreError, Write};
 
 /// Operator settings of the match plane.
 #[derive(Clone)]

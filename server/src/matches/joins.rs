@@ -9,10 +9,10 @@ use ludex_protocol::message::{Join, Joined, Queued, ResumedJoin, ServerMessage};
 
 use super::hub::{Hub, fresh_id, storage_failure};
 use super::lobby::{LobbyAction, NewJoin, PendingMatch, StoredJoin, shows};
-use crate::gym::check_search;
-use crate::opponents::{Opponent, random_plies};
-use crate::quotas::Resource;
 use crate::sessions::Session;
+use ludex_gym::check_search;
+use ludex_gym::opponents::{Opponent, random_plies};
+use ludex_gym::quotas::Resource;
 use ludex_store::{JoinRow, Write};
 
 /// Delay before a failed match start is retried.

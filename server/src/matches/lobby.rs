@@ -14,6 +14,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use ludex_env::{GameRef, Stream};
+use ludex_gym::opponents::Opponent;
+use ludex_gym::quotas::Share;
 use ludex_play::machine::interface::SeatSetup;
 use ludex_protocol::message::{Join, Queued};
 use ludex_protocol::record::RecordSeat;
@@ -28,10 +30,10 @@ use self::queue::{Queue, QueueKey};
 pub(super) use self::request::StoredJoin;
 pub(crate) use self::request::shows;
 use super::plan::{AgentOptions, MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
-use crate::opponents::Opponent;
-use crate::quotas::Share;
 use crate::sessions::Session;
 use crate::standing_ladders::StandingLadder;
+use ludex_gym::opponents::Opponent;
+use ludex_gym::quotas::Share;
 
 /// Maximum number of empty queues that are kept for their arrival statistics.
 const EMPTY_QUEUES: usize = 256;

@@ -8,9 +8,9 @@ use tokio::sync::oneshot;
 
 use super::observer::MatchObserver;
 use crate::clock::Clock;
-use crate::compute::Compute;
 use crate::metrics::Metrics;
 use crate::stall_monitor::StallMonitor;
+use ludex_gym::compute::Compute;
 use ludex_store::{Store, Write};
 
 /// Parts of the server that matches use.

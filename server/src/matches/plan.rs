@@ -9,8 +9,8 @@ use ludex_play::machine::interface::{MatchSetup, SeatSetup};
 use ludex_protocol::record::{Clock, RecordSeat};
 use serde::{Deserialize, Serialize};
 
-use crate::opponents::Pace;
 use crate::sessions::Session;
+use ludex_gym::opponents::Pace;
 use ludex_store::StoredMatch;
 
 /// Match that is about to start.

@@ -11,8 +11,8 @@ use ludex_protocol::record::EndReason;
 use tokio::task::AbortHandle;
 
 use super::plan::TimedAgent;
-use crate::compute::{Compute, CurrentJob, JobError, caught};
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
+use ludex_gym::compute::{Compute, CurrentJob, JobError, caught};
 
 /// Maximum time reserved for the delivery of an agent's reply. The reserved time is a tenth of the agent's time per
 /// turn, up to this maximum.

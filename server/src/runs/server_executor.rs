@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_agents::AgentClass;
+use ludex_gym::opponents::{Opponent, Pace};
 use ludex_play::local::{Participant, PlayedMatch};
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{Input, MatchSetup};
@@ -20,7 +21,7 @@ use super::enrolment::Enrolment;
 use super::enrolment_state::EnrolmentState;
 use crate::matches::AgentOptions;
 use crate::matches::lobby::{PendingMatch, PlannedSeat};
-use crate::opponents::{Opponent, Pace};
+use ludex_gym::opponents::{Opponent, Pace};
 
 /// Executor for the matches of one run.
 pub(super) struct ServerExecutor {

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use ludex_gym::GymReply;
+use ludex_gym::catalogue::Catalogue;
+use ludex_gym::compute::internal;
 use ludex_protocol::error::{Close, ResumeRule, close};
 use ludex_protocol::message::ServerPong;
 use ludex_protocol::{ClientMessage, ErrorCode, Id, Refusal, ServerMessage};
@@ -17,15 +20,13 @@ use super::gate::{Passed, RequestGate, read_large};
 use super::hello;
 use super::match_client::MatchClient;
 use super::wire::{Broken, Io, ServerSocket};
-use crate::catalogue::Catalogue;
-use crate::compute::internal;
 use crate::frame::WireFrame;
-use crate::gym::GymReply;
 use crate::mailbox::{MailboxItem, OutgoingFrame};
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::sessions::reply_cache::RequestFingerprint;
 use crate::sessions::{Control, Session, SessionData};
+use ludex_gym::GymReply;
 
 /// Interval between probes of idle clients, by which the operating system detects dead peers.
 const ARE_YOU_THERE: Duration = Duration::from_secs(30);

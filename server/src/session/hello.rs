@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ludex_gym::Gym;
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::{AgentId, Hello, Scope, Welcome};
 use ludex_protocol::record::{AgentKind, RecordSeat};
@@ -18,7 +19,6 @@ use super::match_client::MatchClient;
 use super::wire::{Broken, Io, ServerSocket};
 use crate::auth::{self, AuthError, Grant, Scopes};
 use crate::frame::WireFrame;
-use crate::gym::Gym;
 use crate::mailbox::{Mailbox, MailboxItem};
 use crate::peer::Peer;
 use crate::server_state::ServerState;
@@ -240,7 +240,7 @@ fn not_admitted(e: AuthError) -> HelloRefusal {
         }
         other => {
             tracing::error!(error = %other, "token check failed");
-            HelloRefusal(*crate::compute::internal(), close::GOING_AWAY)
+            HelloRefusal(*ludex_gym::compute::internal(), close::GOING_AWAY)
         }
     }
 }

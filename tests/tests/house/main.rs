@@ -35,6 +35,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("ludex-store", &[]),
+    ("ludex-gym", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-play", "ludex-store"]),
     (
         "ludex-server",
         &[
@@ -46,6 +47,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-report",
             "ludex-play",
             "ludex-store",
+            "ludex-gym",
         ],
     ),
     ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee"]),
@@ -62,6 +64,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-client",
             "ludex-play",
             "ludex-store",
+            "ludex-gym",
             "ludex-server",
             "ludex-conformance",
         ],
@@ -294,6 +297,7 @@ const FRONT_PAGES: &[&str] = &[
     "ludex-conformance",
     "ludex-env",
     "ludex-games",
+    "ludex-gym",
     "ludex-play",
     "ludex-referee",
     "ludex-report",

@@ -18,6 +18,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("ludex-report", 11_000),
     ("ludex-play", 10_000),
     ("ludex-store", 3_200),
+    ("ludex-gym", 2_900),
     ("ludex-server", usize::MAX),
     ("ludex-cli", 7_000),
     ("ludex-client", 2_300),

@@ -5,11 +5,11 @@ use std::iter;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header::HeaderMap;
+use ludex_gym::catalogue::Catalogue;
 use ludex_protocol::spec::{Params, Spec};
 use serde_json::{Value, json};
 
 use super::{Answer, App, admitted, compute, errors, games, show, text};
-use crate::catalogue::Catalogue;
 
 pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ludex_gym::catalogue::Catalogue;
 use ludex_play::runs::tournament::schedule::PART;
 use ludex_report::scale::Scale;
 
-use crate::catalogue::Catalogue;
 use crate::ratings::RatingsSnapshot;
 use crate::server_state::ServerState;
 use crate::suites::Suites;

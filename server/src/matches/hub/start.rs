@@ -14,12 +14,12 @@ use ludex_protocol::record::Header;
 use ludex_referee::digest;
 
 use super::{Hub, fresh_id, random, storage_failure};
-use crate::compute::{CurrentJob, JobError};
 use crate::matches::event_loop::{NewMatch, Origin, agents_of};
 use crate::matches::lobby::{ReservedSeed, StartRollback};
 use crate::matches::match_row::RowDraft;
 use crate::matches::plan::{MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
 use crate::sessions::match_handle::MatchHandle;
+use ludex_gym::compute::{CurrentJob, JobError};
 use ludex_store::{StoreError, Write};
 
 /// Interval at which a mirror match checks that its client is present.

@@ -9,10 +9,10 @@ use ludex_protocol::message::ResumedJoin;
 use super::queue::QueueKey;
 use super::request::StoredJoin;
 use super::{Lobby, PendingMatch, WaitingJoin};
-use crate::opponents::Opponent;
-use crate::quotas::Share;
 use crate::sessions::Session;
 use crate::standing_ladders::StandingLadder;
+use ludex_gym::opponents::Opponent;
+use ludex_gym::quotas::Share;
 
 /// Join that arrives.
 pub(in crate::matches) struct NewJoin {

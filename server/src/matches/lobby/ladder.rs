@@ -4,8 +4,8 @@ use ludex_protocol::message::Join;
 
 use super::queue::QueueKey;
 use super::{Lobby, LobbyAction, WaitingJoin};
-use crate::opponents::Opponent;
 use crate::standing_ladders::{Partner, Seeker, StandingLadder};
+use ludex_gym::opponents::Opponent;
 
 fn kind(ladder: &StandingLadder) -> QueueKey {
     let mut join = Join::new("");

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use ludex_gym::opponents::Opponent;
 use ludex_play::machine::interface::MatchSetup;
 use ludex_store::StoredMatch;
 
 use crate::matches::plan::AgentOptions;
-use crate::opponents::Opponent;
+use ludex_gym::opponents::Opponent;
 
 /// Planned match of a run, not started yet.
 pub(crate) struct PendingMatch {

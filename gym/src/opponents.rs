@@ -49,6 +49,7 @@ impl Default for SearchLimits {
 /// agents that the operator has named.
 #[derive(Clone)]
 pub struct Opponents {
+    /// Agents that specs may name.
     pub agents: Roster,
     /// Agent specs, by the names that the operator chose.
     pub named: BTreeMap<String, String>,
@@ -65,7 +66,9 @@ pub struct Opponent {
     pub name: String,
     /// Complete agent spec. The spec may contain command lines, paths and addresses of the operator.
     pub spec: AgentSpec,
+    /// Agent that takes the seat.
     pub agent: Arc<dyn Agent>,
+    /// Estimate of its reply time.
     pub pace: Arc<Pace>,
 }
 
@@ -166,7 +169,7 @@ impl Opponents {
     }
 
     /// Returns the private spec of an agent: the spec that the operator named `text`, or otherwise `text` itself.
-    pub(crate) fn private_spec<'t>(&'t self, text: &'t str) -> &'t str {
+    pub fn private_spec<'t>(&'t self, text: &'t str) -> &'t str {
         self.named.get(text.trim()).map_or(text, String::as_str)
     }
 
@@ -239,7 +242,7 @@ fn unavailable(name: &str, game: &GameRef, why: &Refusal) -> Box<Refusal> {
 
 /// Returns the mean length of 20 random games from the start, in plies including chance, but at least 1. Lengths are
 /// cached.
-pub(crate) fn random_plies(game: &GameRef) -> u64 {
+pub fn random_plies(game: &GameRef) -> u64 {
     static CACHE: LazyLock<Mutex<LruCache<String, u64>>> = LazyLock::new(|| Mutex::new(LruCache::new(CACHED_LENGTHS)));
     let string = &game.spec().string;
     if let Some(plies) = CACHE.lock().get(string) {

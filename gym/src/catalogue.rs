@@ -69,7 +69,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// Those of [`load`](Self::load), and `internal` if the job fails.
-    pub(crate) async fn load_as(
+    pub async fn load_as(
         self: &Arc<Self>,
         compute: &Compute,
         owner: &Arc<str>,
@@ -83,7 +83,8 @@ impl Catalogue {
         compute.run(owner, move || catalogue.load(&game, &params)).await.unwrap_or_else(|_| Err(internal()))
     }
 
-    pub(crate) fn games(&self) -> &Games {
+    /// Returns the games, from which others can be loaded.
+    pub fn games(&self) -> &Games {
         &self.games
     }
 
@@ -94,13 +95,13 @@ impl Catalogue {
 
     /// Returns the material of a game, such as cards or dice. `None` if the rules mention no
     /// material often enough.
-    pub(crate) fn material(&self, id: &str) -> Option<&'static str> {
+    pub fn material(&self, id: &str) -> Option<&'static str> {
         self.materials.get(id).copied()
     }
 
     /// Returns the display name of a canonical game string: the game's title, and the parameters
     /// that differ from the defaults.
-    pub(crate) fn called(&self, string: &str) -> String {
+    pub fn called(&self, string: &str) -> String {
         let id = id_of(string);
         let Some(title) = self.entries.iter().find(|e| e.game == id).map(|e| &e.title) else {
             return string.to_owned();
@@ -111,13 +112,13 @@ impl Catalogue {
     }
 
     /// Returns the reply to `list_games`.
-    pub(crate) fn list(&self, request: &ListGames) -> ServerMessage {
+    pub fn list(&self, request: &ListGames) -> ServerMessage {
         let fits = |e: &&GameEntry| request.filter.as_ref().is_none_or(|f| matches(f, e));
         ServerMessage::Games(message::GameList { games: self.entries.iter().filter(fits).cloned().collect() })
     }
 
     /// Returns the reply to `describe` for `game`.
-    pub(crate) fn describe(game: &GameRef, request: &Describe) -> ServerMessage {
+    pub fn describe(game: &GameRef, request: &Describe) -> ServerMessage {
         let mut spec = game.spec().clone();
         spec.text = request.rules_text.then(|| game.info().page.to_owned());
         ServerMessage::Spec(Box::new(SpecReply { spec }))

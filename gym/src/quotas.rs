@@ -12,16 +12,19 @@ const SWEEP: usize = 1_024;
 
 /// Resource with a quota per owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resource {
+pub enum Resource {
+    /// Environments.
     Envs,
     /// Concurrent matches that joins have started.
     Matches,
+    /// Joins without a match.
     Joins,
     /// Memory for documents in environments, in bytes.
     Said,
 }
 
 impl Resource {
+    /// All resources.
     pub const ALL: [Resource; 4] = [Resource::Envs, Resource::Matches, Resource::Joins, Resource::Said];
 
     /// Returns the resource's name in metrics and errors.
@@ -46,7 +49,7 @@ impl Resource {
 
 /// Resource usage of one owner.
 #[derive(Debug)]
-pub(crate) struct Account {
+pub struct Account {
     /// Name of the owner, or the session id of a guest.
     pub name: Arc<str>,
     held: [AtomicU32; Resource::ALL.len()],
@@ -55,7 +58,7 @@ pub(crate) struct Account {
 
 /// Reserved part of an owner's quota; released on drop.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub struct Share {
     account: Arc<Account>,
     goods: Resource,
     count: u32,
@@ -116,7 +119,7 @@ impl Drop for Share {
 
 /// Accounts of all owners that have sessions.
 #[derive(Debug, Default)]
-pub(crate) struct Owners {
+pub struct Owners {
     accounts: Mutex<HashMap<String, Weak<Account>>>,
     /// Total usage of all owners, including guests.
     all: Arc<[AtomicU32; Resource::ALL.len()]>,

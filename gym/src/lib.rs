@@ -1,11 +1,50 @@
-//! The gym plane: environments that one session owns.
+//! The gym plane: environments that one session owns, and what they share with matches: the games and agents on offer,
+//! the quotas of owners, and the scheduler of long work.
 //!
 //! The task of a session owns its environments, so most calls need neither a lock nor a second
 //! task. If a call is expected to take longer than two milliseconds, the call and its handle move
 //! to the compute pool. Further requests to this handle are queued until the call returns.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use ludex_gym::compute::Compute;
+//! use ludex_gym::quotas::Owners;
+//! use ludex_gym::{Context, Gym};
+//! use ludex_protocol::record::RecordSeat;
+//! use ludex_protocol::{ClientMessage, Encoding};
+//!
+//! # fn main() -> anyhow::Result<()> {
+//! let context = Context {
+//!     compute: Compute::new(1)?,
+//!     catalogue: Arc::default(),
+//!     opponents: Arc::default(),
+//!     limits: Arc::default(),
+//! };
+//! let account = Owners::default().account(Some("ann"), "s_1");
+//! let mut gym = Gym::new(context, RecordSeat::default(), account);
+//! let open = ClientMessage::Open(Box::new(serde_json::from_str(r#"{"game": "tic_tac_toe", "count": 8}"#)?));
+//! let mut replies = Vec::new();
+//! gym.request(1, open, Encoding::Json, &mut replies);
+//! // Games are built as jobs.
+//! tokio::runtime::Builder::new_current_thread().build()?.block_on(gym.finished(&mut replies));
+//! assert_eq!((replies[0].id, replies[0].error, gym.handles()), (1, None, vec![1]));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Invariants:
+//! - The crate opens no socket. Requests are decoded messages, and replies are encoded ones.
+//! - A request that fails changes no environment, and a panic closes only the environments that it was using.
+//! - Owners get equal shares of the time of jobs.
+#![forbid(unsafe_code)]
 
+pub mod catalogue;
+pub mod compute;
 mod handle;
 mod open;
+pub mod opponents;
+pub mod quotas;
 mod records;
 mod seating;
 mod view;
@@ -20,16 +59,15 @@ use futures_util::stream::FuturesUnordered;
 use ludex_protocol::message;
 use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Limits, Refusal, ServerMessage};
-use ludex_store::Write;
+use ludex_store::{Write, random_bytes};
 
-use crate::auth;
 use crate::catalogue::Catalogue;
 use crate::compute::{Compute, JobError, JobSwitch, caught, internal};
 use crate::opponents::Opponents;
 use crate::quotas::Account;
 use handle::{EnvHandle, HandleTask, TaskKind};
 use seating::GymSeating;
-pub(crate) use seating::check_search;
+pub use seating::check_search;
 
 /// Maximum expected duration of a call on the session's task. Longer calls move to the compute
 /// pool.
@@ -53,9 +91,11 @@ const FEW: usize = 8;
 pub struct Context {
     /// Pool for long calls.
     pub compute: Compute,
+    /// Games that clients may open.
     pub catalogue: Arc<Catalogue>,
     /// Agents that clients may seat.
     pub opponents: Arc<Opponents>,
+    /// Limits of one session.
     pub limits: Arc<Limits>,
 }
 
@@ -66,6 +106,7 @@ pub struct GymReply {
     pub id: Id,
     /// Environment handle that the request names, if any.
     pub env: Option<u32>,
+    /// Encoded message.
     pub frame: Vec<u8>,
     /// Encoding of the reply.
     pub encoding: Encoding,
@@ -188,7 +229,7 @@ struct Called {
 
 impl Gym {
     /// Creates a gym without environments. Episode records list `client` as the owner.
-    pub(crate) fn new(context: Context, client: RecordSeat, account: Arc<Account>) -> Self {
+    pub fn new(context: Context, client: RecordSeat, account: Arc<Account>) -> Self {
         Gym { context, client, account, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
     }
 
@@ -277,7 +318,7 @@ impl Gym {
     fn open(&mut self, id: Id, open: message::Open, encoding: Encoding) -> Result<(), Box<Refusal>> {
         self.room()?;
         self.last += 1;
-        let seed = auth::random_bytes().map(u64::from_le_bytes).map_err(|e| {
+        let seed = random_bytes().map(u64::from_le_bytes).map_err(|e| {
             tracing::error!(error = %e, "random seed generation failed");
             internal()
         })?;
@@ -393,7 +434,7 @@ fn call(handle: &mut EnvHandle, id: Id, task: HandleTask, encoding: Encoding) ->
     Called { reply: GymReply { id, env, frame, encoding, error, records: handle.records() }, clone }
 }
 
-pub fn frame(encoding: Encoding, id: Id, message: ServerMessage) -> Vec<u8> {
+fn frame(encoding: Encoding, id: Id, message: ServerMessage) -> Vec<u8> {
     encoding.encode_server(Some(id), &message).unwrap_or_else(|e| unwritten(encoding, id, &e))
 }
 

@@ -8,9 +8,8 @@ use ludex_env::{DynBatch, Episode, Seat};
 use ludex_play::header::header;
 use ludex_play::time::{epoch_ms, now_text};
 use ludex_protocol::record::{EndReason, Footer, Header, IllegalMoveRules, IllegalPolicy, RecordSeat};
-use ludex_store::{EndRow, MatchRow, Write};
+use ludex_store::{EndRow, MatchRow, Write, random_bytes};
 
-use crate::auth;
 use crate::opponents::Opponents;
 
 /// Recorder for the episodes of one handle.
@@ -75,7 +74,7 @@ impl Recorder {
         });
         let peeks = |text: &String| opponents.agents.parse(opponents.private_spec(text)).is_ok_and(|spec| spec.peeks());
         let flags = [("peek", seats.iter().any(peeks)), ("client_chance", config.chance == ChanceBy::Client)];
-        let id = format!("g_{}", hex::encode(auth::random_bytes::<12>().map_err(|e| e.to_string())?));
+        let id = format!("g_{}", hex::encode(random_bytes::<12>().map_err(|e| e.to_string())?));
         let header = Header {
             number: u32::try_from(episode.number).unwrap_or(u32::MAX),
             illegal: IllegalMoveRules { policy: IllegalPolicy::Forfeit, tries: 1, unparsed: None },

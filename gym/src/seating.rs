@@ -83,7 +83,7 @@ impl GymSeating {
 }
 
 /// Checks that `search` plies per move in `count` environments are within the limits.
-pub(crate) fn check_search(search: u64, count: usize, limits: &Limits) -> Result<(), Refusal> {
+pub fn check_search(search: u64, count: usize, limits: &Limits) -> Result<(), Refusal> {
     let (sum, most) = (search.saturating_mul(count as u64), limits.search);
     if sum <= most {
         return Ok(());
