@@ -21,7 +21,6 @@ use super::enrolment::Enrolment;
 use super::enrolment_state::EnrolmentState;
 use crate::matches::AgentOptions;
 use crate::matches::lobby::{PendingMatch, PlannedSeat};
-use ludex_gym::opponents::{Opponent, Pace};
 
 /// Executor for the matches of one run.
 pub(super) struct ServerExecutor {
