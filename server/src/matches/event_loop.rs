@@ -15,6 +15,7 @@ use foldhash::fast::FixedState;
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{Input, Output};
 use ludex_protocol::message::MatchEntry;
+use ludex_store::{GroupReceipt, Store, StoreError, Write};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
@@ -25,7 +26,6 @@ use super::observer::MatchObserver;
 use super::plan::{Occupant, TimedAgent};
 use super::server_agents::ServerAgents;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle, MatchInbox};
-use ludex_store::{GroupReceipt, Store, StoreError, Write};
 
 /// Maximum number of commands that a loop takes at once.
 const BATCH: usize = 256;

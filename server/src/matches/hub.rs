@@ -12,10 +12,14 @@ use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use ludex_gym::catalogue::Catalogue;
+use ludex_gym::compute::Compute;
+use ludex_gym::opponents::Opponents;
 use ludex_play::machine::MatchMachine;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::limits::Limits;
 use ludex_protocol::record::EndReason;
+use ludex_store::{EndRow, Store, StoreError, Write, random_bytes};
 use parking_lot::Mutex;
 use serde_json::json;
 
@@ -34,11 +38,6 @@ use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::sessions::{Session, Sessions};
 use crate::standing_ladders::StandingLadder;
 use crate::suites::Suites;
-use ludex_gym::catalogue::Catalogue;
-use ludex_gym::compute::Compute;
-use ludex_gym::opponents::Opponents;
-use ludex_store::random_bytes;
-use ludex_store::{EndRow, Store, StoreError, Write};
 
 /// Operator settings of the match plane.
 #[derive(Clone)]

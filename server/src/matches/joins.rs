@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_env::GameRef;
+use ludex_gym::check_search;
+use ludex_gym::opponents::{Opponent, random_plies};
+use ludex_gym::quotas::Resource;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{Join, Joined, Queued, ResumedJoin, ServerMessage};
+use ludex_store::{JoinRow, Write};
 
 use super::hub::{Hub, fresh_id, storage_failure};
 use super::lobby::{LobbyAction, NewJoin, PendingMatch, StoredJoin, shows};
 use crate::sessions::Session;
-use ludex_gym::check_search;
-use ludex_gym::opponents::{Opponent, random_plies};
-use ludex_gym::quotas::Resource;
-use ludex_store::{JoinRow, Write};
 
 /// Delay before a failed match start is retried.
 const LATER: Duration = Duration::from_secs(1);

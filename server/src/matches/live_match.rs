@@ -10,6 +10,7 @@ use ludex_play::machine::interface::{Input, LogRow, Output};
 use ludex_play::machine::{MatchMachine, Watcher};
 use ludex_protocol::message::ServerMessage;
 use ludex_protocol::record::{EndReason, Record};
+use ludex_store::{ActRow, EndRow, StoreError, Unkept, Write, text};
 
 use super::loop_context::{LoopContext, RoundWrites};
 use super::match_row::RowDraft;
@@ -17,7 +18,6 @@ use super::server_agents::ServerAgents;
 use super::spectators::{Spectator, Spectators};
 use crate::mailbox::{Mailbox, MailboxItem, OutgoingFrame};
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
-use ludex_store::{ActRow, EndRow, StoreError, Unkept, Write, text};
 
 /// Maximum number of missed frames to send again. If a client missed more frames, one `resync` replaces them.
 const MISSED: usize = 128;

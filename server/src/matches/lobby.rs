@@ -32,8 +32,6 @@ pub(crate) use self::request::shows;
 use super::plan::{AgentOptions, MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
 use crate::sessions::Session;
 use crate::standing_ladders::StandingLadder;
-use ludex_gym::opponents::Opponent;
-use ludex_gym::quotas::Share;
 
 /// Maximum number of empty queues that are kept for their arrival statistics.
 const EMPTY_QUEUES: usize = 256;

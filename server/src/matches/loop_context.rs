@@ -4,14 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ludex_gym::compute::Compute;
+use ludex_store::{Store, Write};
 use tokio::sync::oneshot;
 
 use super::observer::MatchObserver;
 use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::stall_monitor::StallMonitor;
-use ludex_gym::compute::Compute;
-use ludex_store::{Store, Write};
 
 /// Parts of the server that matches use.
 #[derive(Clone)]

@@ -2,10 +2,10 @@
 
 use ludex_play::machine::interface::{MatchSetup, SeatSetup};
 use ludex_referee::suite::starts::Excerpt;
+use ludex_store::{MatchRow, SeatRow, Unkept, text};
 use serde::{Deserialize, Serialize};
 
 use super::plan::{AgentOptions, Occupant, SeatPlan};
-use ludex_store::{MatchRow, SeatRow, Unkept, text};
 
 /// Data of a running match that become public at its release.
 #[derive(Serialize, Deserialize)]

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use ludex_agents::Agent;
 use ludex_env::GameRef;
+use ludex_gym::opponents::Pace;
 use ludex_play::local::{auto_play_forced, faults_as_infra};
 use ludex_play::machine::interface::{MatchSetup, SeatSetup};
 use ludex_protocol::record::{Clock, RecordSeat};
+use ludex_store::StoredMatch;
 use serde::{Deserialize, Serialize};
 
 use crate::sessions::Session;
-use ludex_gym::opponents::Pace;
-use ludex_store::StoredMatch;
 
 /// Match that is about to start.
 pub(super) struct MatchPlan {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ludex_agents::{AgentError, MoveReply};
 use ludex_env::{Budget, Seat};
+use ludex_gym::compute::{Compute, CurrentJob, JobError, caught};
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{AgentOutcome, Input};
 use ludex_protocol::record::EndReason;
@@ -12,7 +13,6 @@ use tokio::task::AbortHandle;
 
 use super::plan::TimedAgent;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
-use ludex_gym::compute::{Compute, CurrentJob, JobError, caught};
 
 /// Maximum time reserved for the delivery of an agent's reply. The reserved time is a tenth of the agent's time per
 /// turn, up to this maximum.

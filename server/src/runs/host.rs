@@ -21,7 +21,6 @@ use super::contest::RunContest;
 use super::enrolment::{EarlyStop, EnrolledAgent, Enrolment};
 use super::enrolment_state::EnrolmentState;
 use super::server_executor::ServerExecutor;
-use ludex_store::{MatchFilter, Write};
 
 pub(super) struct Host {
     book: Arc<EnrolmentState>,

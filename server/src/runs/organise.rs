@@ -14,7 +14,6 @@ use super::Runs;
 use super::enrolment::{EnrolledAgent, Enrolment, StoredTournament};
 use super::host::Host;
 use crate::matches::{fresh_id, storage_failure};
-use ludex_store::{TicketRow, Write};
 
 /// Default time per move in milliseconds.
 const MOVE_MS: u64 = 30_000;

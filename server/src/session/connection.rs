@@ -26,7 +26,6 @@ use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::sessions::reply_cache::RequestFingerprint;
 use crate::sessions::{Control, Session, SessionData};
-use ludex_gym::GymReply;
 
 /// Interval between probes of idle clients, by which the operating system detects dead peers.
 const ARE_YOU_THERE: Duration = Duration::from_secs(30);

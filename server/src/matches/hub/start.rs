@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ludex_agents::{Agent, AgentError, wrap};
 use ludex_env::{MoveRequest, Scheduler as _};
+use ludex_gym::compute::{CurrentJob, JobError};
 use ludex_play::header::header;
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{MatchSetup, Output};
@@ -12,6 +13,7 @@ use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{MatchEntry, SeatInfo};
 use ludex_protocol::record::Header;
 use ludex_referee::digest;
+use ludex_store::{StoreError, Write};
 
 use super::{Hub, fresh_id, random, storage_failure};
 use crate::matches::event_loop::{NewMatch, Origin, agents_of};
@@ -19,8 +21,6 @@ use crate::matches::lobby::{ReservedSeed, StartRollback};
 use crate::matches::match_row::RowDraft;
 use crate::matches::plan::{MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
 use crate::sessions::match_handle::MatchHandle;
-use ludex_gym::compute::{CurrentJob, JobError};
-use ludex_store::{StoreError, Write};
 
 /// Interval at which a mirror match checks that its client is present.
 const PRESENCE: Duration = Duration::from_millis(100);

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ludex_env::GameRef;
+use ludex_gym::opponents::Opponent;
+use ludex_gym::quotas::Share;
 use ludex_protocol::message::ResumedJoin;
 
 use super::queue::QueueKey;
@@ -11,8 +13,6 @@ use super::request::StoredJoin;
 use super::{Lobby, PendingMatch, WaitingJoin};
 use crate::sessions::Session;
 use crate::standing_ladders::StandingLadder;
-use ludex_gym::opponents::Opponent;
-use ludex_gym::quotas::Share;
 
 /// Join that arrives.
 pub(in crate::matches) struct NewJoin {

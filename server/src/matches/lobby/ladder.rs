@@ -1,11 +1,11 @@
 //! Joins of standing ladders. A ladder chooses the pairings; the matches are then played like all other matches.
 
+use ludex_gym::opponents::Opponent;
 use ludex_protocol::message::Join;
 
 use super::queue::QueueKey;
 use super::{Lobby, LobbyAction, WaitingJoin};
 use crate::standing_ladders::{Partner, Seeker, StandingLadder};
-use ludex_gym::opponents::Opponent;
 
 fn kind(ladder: &StandingLadder) -> QueueKey {
     let mut join = Join::new("");

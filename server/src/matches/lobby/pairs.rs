@@ -8,7 +8,6 @@ use ludex_store::Write;
 
 use super::{Lobby, LobbyAction, WaitingJoin, terms_of};
 use crate::matches::plan::{MatchPlan, MatchTerms, RequestedTerms};
-use ludex_store::Write;
 
 /// Seed of a pair and, for rated matches, the write that reserves the number from which the seed is derived.
 pub(in crate::matches) type ReservedSeed = (u64, Option<Write>);

@@ -8,7 +8,6 @@ use ludex_play::machine::interface::MatchSetup;
 use ludex_store::StoredMatch;
 
 use crate::matches::plan::AgentOptions;
-use ludex_gym::opponents::Opponent;
 
 /// Planned match of a run, not started yet.
 pub(crate) struct PendingMatch {
