@@ -7,15 +7,19 @@ use super::rows::{EndRow, MatchRow, Write};
 
 const START: &str = "INSERT INTO matches (id, game, string, rated, run, header, secret, started_ms) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-const SEAT: &str = "INSERT INTO seats (match, seat, agent, session, \"join\", game, rated) \
-                    SELECT seq, ?2, ?3, ?4, ?5, game, rated FROM matches WHERE id = ?1";
+const SEAT: &str =
+    "INSERT INTO seats (match, seat, agent, session, \"join\", game, rated) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 /// Insertion of a log row. If the row's match is not running, the column `match` becomes null, which the schema
 /// rejects.
 const ACT: &str = "INSERT INTO acts (match, n, body) \
                    VALUES ((SELECT seq FROM matches WHERE id = ?1 AND ended_ms IS NULL), ?2, ?3)";
 const END: &str = "UPDATE matches SET ended_ms = ?2, reason = ?3 WHERE id = ?1 AND ended_ms IS NULL";
+const PLAYED: &str = "INSERT INTO matches (id, game, string, rated, run, header, secret, started_ms, ended_ms, reason, released) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, CASE WHEN ?11 THEN \
+                      (SELECT coalesce(max(released), 0) + 1 FROM matches WHERE released IS NOT NULL) END)";
 const RECORD: &str =
     "INSERT INTO records (match, footer, record) VALUES ((SELECT seq FROM matches WHERE id = ?1), ?2, ?3)";
+const PLAYED_RECORD: &str = "INSERT INTO records (match, footer, record) VALUES (?1, ?2, ?3)";
 /// Release of a match. The redundant inner condition lets SQLite find the greatest value in the index of released
 /// matches, instead of reading the whole table.
 const RELEASE: &str = "UPDATE matches SET released = \
@@ -60,6 +64,7 @@ impl From<rusqlite::Error> for Failed {
 pub(super) fn apply(to: &Connection, write: &Write) -> Result<(), Failed> {
     match write {
         Write::MatchStart(row) => start(to, row)?,
+        Write::MatchPlayed { row, end, released } => played(to, row, end, *released)?,
         Write::Act { id, n, body } => act(to, id, *n, body)?,
         Write::MatchEnd { id, acts, end } => {
             acts.iter().try_for_each(|row| act(to, id, row.n, &row.body))?;
@@ -102,9 +107,35 @@ pub(super) fn apply(to: &Connection, write: &Write) -> Result<(), Failed> {
 
 fn start(to: &Connection, m: &MatchRow) -> rusqlite::Result<()> {
     run(to, START, params![m.id, m.game, m.string, m.rated, m.run, m.header, m.secret, m.started_ms])?;
+    seats(to, to.last_insert_rowid(), m)
+}
+
+/// Inserts the seats of the match with the sequence number `seq`.
+fn seats(to: &Connection, seq: i64, m: &MatchRow) -> rusqlite::Result<()> {
     for (seat, s) in m.seats.iter().enumerate() {
-        run(to, SEAT, params![m.id, seat as i64, s.agent, s.session, s.join])?;
+        run(to, SEAT, params![seq, seat as i64, s.agent, s.session, s.join, m.game, m.rated])?;
     }
+    Ok(())
+}
+
+fn played(to: &Connection, m: &MatchRow, end: &EndRow, released: bool) -> rusqlite::Result<()> {
+    let values = params![
+        m.id,
+        m.game,
+        m.string,
+        m.rated,
+        m.run,
+        m.header,
+        m.secret,
+        m.started_ms,
+        end.ended_ms,
+        end.reason,
+        released
+    ];
+    run(to, PLAYED, values)?;
+    let seq = to.last_insert_rowid();
+    seats(to, seq, m)?;
+    run(to, PLAYED_RECORD, params![seq, end.footer, end.record])?;
     Ok(())
 }
 
@@ -140,7 +171,7 @@ mod tests {
     fn match_end_and_release_use_indexes() {
         let folder = tempfile::tempdir().unwrap();
         let opened = open::open(folder.path(), open::Access::Owner).unwrap();
-        for statement in [ACT, END, RECORD, RELEASE] {
+        for statement in [ACT, END, RECORD, RELEASE, PLAYED] {
             let mut plan = opened.writer.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
             let values = vec![rusqlite::types::Null; plan.parameter_count()];
             let steps = plan.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();

@@ -196,6 +196,14 @@ pub struct TokenRow {
 pub enum Write {
     /// Start of a match with a new id.
     MatchStart(MatchRow),
+    /// Match that is stored only with its end. It has no log.
+    MatchPlayed {
+        row: MatchRow,
+        /// Result of the match.
+        end: EndRow,
+        /// True if seed, salt and the complete record are public at once.
+        released: bool,
+    },
     /// Row `n` of a match's log: accepted and refused acts in order of arrival.
     ///
     /// If a row is lost, later rows of the same match are refused with

@@ -1,6 +1,7 @@
 //! Benchmark of the server's memory per idle connection.
 
 use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -18,16 +19,12 @@ const BEFORE: usize = 100;
 
 pub async fn run() -> anyhow::Result<()> {
     let data = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-    let mut server =
-        Server(Command::new(std::env::current_exe()?).arg("--serve").arg(data.path()).stdout(Stdio::piped()).spawn()?);
-    let mut line = String::new();
-    BufReader::new(server.0.stdout.take().context("expected a piped standard output")?).read_line(&mut line)?;
-    let address = line.trim().parse()?;
+    let server = Server::start(data.path())?;
     let mut links = Vec::new();
     let mut resident = [0; 2];
     for (count, kilobytes) in [BEFORE, BEFORE + CONNECTIONS].into_iter().zip(&mut resident) {
         while links.len() < count {
-            links.push(Link::open(address, None).await?);
+            links.push(Link::open(server.address, None).await?);
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
         *kilobytes = server.resident()?;
@@ -41,12 +38,24 @@ pub async fn run() -> anyhow::Result<()> {
 }
 
 /// Server process, killed on drop.
-struct Server(Child);
+pub struct Server {
+    child: Child,
+    pub address: SocketAddr,
+}
 
 impl Server {
+    /// Starts a server on the store in `data`.
+    pub fn start(data: &Path) -> anyhow::Result<Self> {
+        let mut child =
+            Command::new(std::env::current_exe()?).arg("--serve").arg(data).stdout(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("expected a piped standard output")?).read_line(&mut line)?;
+        Ok(Server { child, address: line.trim().parse()? })
+    }
+
     /// Returns the resident memory of the process in kilobytes.
-    fn resident(&self) -> anyhow::Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
+    pub fn resident(&self) -> anyhow::Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("expected a VmRSS line")?;
         Ok(line.trim().trim_end_matches("kB").trim().parse()?)
     }
@@ -55,8 +64,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // Fails if the process has exited already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -1,12 +1,13 @@
 //! Benchmarks of the wire protocol. They print results and write no files.
 //!
-//! `cargo bench -p ludex-server --bench wire [-- [round] [batched] [matches] [joins] [idle] [--seconds S]]`; without a
-//! name, all parts run. The server runs on separate threads of this process, with one worker. For the part `idle`, the
-//! server runs in a child process, so that the clients' memory is not measured. The clients of `matches` share two threads,
+//! `cargo bench -p ludex-server --bench wire [-- [round] [batched] [matches] [joins] [idle] [ended] [--seconds S]]`; without a
+//! name, all parts run. The server runs on separate threads of this process, with one worker. For the parts `idle` and
+//! `ended`, the server runs in a child process, so that the clients' memory is not measured. The clients of `matches` share two threads,
 //! those of the other parts one.
 
 mod batched;
 mod cpu_time;
+mod ended;
 mod host;
 mod idle;
 mod joins;
@@ -19,7 +20,7 @@ use std::time::Duration;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const PARTS: [&str; 5] = ["round", "batched", "matches", "joins", "idle"];
+const PARTS: [&str; 6] = ["round", "batched", "matches", "joins", "idle", "ended"];
 
 fn main() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -54,6 +55,9 @@ fn main() -> anyhow::Result<()> {
         }
         if selects("idle") {
             idle::run().await?;
+        }
+        if selects("ended") {
+            ended::run().await?;
         }
         Ok(())
     })

@@ -134,6 +134,28 @@ struct BotMessage {
     message: String,
 }
 
+/// Plays `count` matches, one after the other.
+pub async fn play_matches(link: &mut Link, count: u32, rng: &mut Stream) -> anyhow::Result<()> {
+    let join = Join { against: Some(vec!["random".into()]), count, ..Join::new("tic_tac_toe") };
+    link.request(&ClientMessage::Join(Box::new(join))).await?;
+    let mut ended = 0;
+    while ended < count {
+        let message: BotMessage = rmp_serde::from_slice(&link.next().await?)?;
+        match message.kind.as_str() {
+            "turn" => {
+                let action = message.legal[rng.below(message.legal.len())];
+                let act =
+                    Act { match_id: message.id, turn: message.turn, action: Some(action.into()), ..Act::default() };
+                link.request(&ClientMessage::Act(Box::new(act))).await?;
+            }
+            "match_end" => ended += 1,
+            "error" | "refused" => anyhow::bail!("{}", message.message),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Plays matches until the time `to`. Returns the number of acts accepted since the time `from`.
 async fn play(mut link: Link, rated: bool, from: Instant, to: Instant) -> anyhow::Result<u32> {
     let join = Join { against: Some(vec!["random".into()]), slots: SLOTS, count: 0, rated, ..Join::new("tic_tac_toe") };

@@ -53,9 +53,6 @@ enum LoopCommand {
 pub(super) struct NewMatch {
     pub machine: MatchMachine,
     pub agents: Vec<Option<TimedAgent>>,
-    pub entry: MatchEntry,
-    /// Id of the session of each seat; `None` for server agents.
-    pub seated: Vec<Option<String>>,
     pub origin: Origin,
 }
 
@@ -120,13 +117,14 @@ impl EventLoops {
         EventLoops { inboxes, queues: Mutex::new(queues), matches: AtomicU64::new(0) }
     }
 
-    /// Adds a match to the loop of the current thread or, on other threads, to the loops in turn.
-    pub(super) fn launch(&self, new: NewMatch) -> MatchHandle {
+    /// Adds a match to the loop of the current thread or, on other threads, to the loops in turn. `entry` is its entry in
+    /// lists, and `seated` holds the id of the session of each seat, `None` for server agents.
+    pub(super) fn launch(&self, new: NewMatch, entry: MatchEntry, seated: Vec<Option<String>>) -> MatchHandle {
         let number = self.matches.fetch_add(1, Ordering::Relaxed);
         let here = HERE.get().unwrap_or(number as usize) % self.inboxes.len();
         let inbox = &self.inboxes[here];
         let over = new.machine.is_over();
-        let handle = MatchHandle::new(inbox.clone(), number, new.entry.clone(), new.seated.clone(), over);
+        let handle = MatchHandle::new(inbox.clone(), number, entry, seated, over);
         // A closed loop means that the server has stopped.
         let _ = inbox.0.send(LoopCommand::Launch(Box::new(Launch { number, handle: handle.clone(), new })));
         handle
@@ -249,7 +247,7 @@ impl EventLoop {
 
     fn launch(&mut self, launch: Launch) {
         let Launch { number, handle, new } = launch;
-        let agents = ServerAgents::new(new.agents, !new.machine.is_over());
+        let agents = ServerAgents::new(new.agents);
         let context = self.context.clone();
         match new.origin {
             Origin::New { draft, drawn, on_stored } => {
@@ -278,9 +276,12 @@ impl EventLoop {
         let Some(live) = self.matches.get_mut(&number) else { return };
         let writes = &mut self.writes;
         let Ok(flow) = std::panic::catch_unwind(AssertUnwindSafe(|| step(live, writes))) else {
-            tracing::error!(match_id = %live.id(), "match panicked");
+            let id = live.handle.entry().match_id.clone();
+            tracing::error!(match_id = %id, "match panicked");
             live.handle.close();
-            self.context.observer.on_panic(live.id());
+            // A second panic only costs the clients their message.
+            let _ = std::panic::catch_unwind(AssertUnwindSafe(|| live.on_panic()));
+            self.context.observer.on_panic(&live.machine, live.is_stored());
             self.matches.remove(&number);
             return;
         };

@@ -298,6 +298,25 @@ impl Hub {
         self.releases.load(Ordering::Relaxed)
     }
 
+    /// Lets the joins of an ended match start further matches. Returns the writes for the joins that have ended too.
+    fn free_joins(self: &Arc<Self>, machine: &MatchMachine) -> Vec<Write> {
+        let mut gone = Vec::new();
+        {
+            let mut lobby = self.lobby.lock();
+            for join in machine.setup().seats.iter().filter_map(|s| s.join.as_deref()) {
+                if lobby.ended(join) {
+                    gone.push(join.to_owned());
+                }
+            }
+        }
+        self.seat();
+        let (writes, released) = self.end_joins(gone);
+        if !released.is_empty() {
+            self.mark_released(&released);
+        }
+        writes
+    }
+
     /// Marks a match as ended and no longer counts it as running.
     fn end(&self, id: &str) {
         if let Some(handle) = self.handle(id).filter(MatchHandle::end) {
@@ -377,21 +396,7 @@ impl MatchObserver for Arc<Hub> {
         if let Some((runs, record)) = self.runs().zip(machine.record()) {
             runs.on_end(record);
         }
-        let mut gone = Vec::new();
-        {
-            let mut lobby = self.lobby.lock();
-            for join in machine.setup().seats.iter().filter_map(|s| s.join.as_deref()) {
-                if lobby.ended(join) {
-                    gone.push(join.to_owned());
-                }
-            }
-        }
-        self.seat();
-        let (writes, released) = self.end_joins(gone);
-        if !released.is_empty() {
-            self.mark_released(&released);
-        }
-        writes
+        self.free_joins(machine)
     }
 
     fn on_suspension(&self, machine: &MatchMachine) {
@@ -405,12 +410,19 @@ impl MatchObserver for Arc<Hub> {
         self.forget(id);
     }
 
-    fn on_panic(&self, id: &str) {
-        self.end(id);
-        self.forget(id);
-        let (hub, id) = (self.clone(), id.to_owned());
+    fn on_panic(&self, machine: &MatchMachine, is_stored: bool) {
+        let id = machine.id().to_owned();
+        self.end(&id);
+        self.forget(&id);
+        let (hub, writes) = (self.clone(), self.free_joins(machine));
         tokio::spawn(async move {
-            if let Err(error) = hub.abandon(&id, "the server failed").await {
+            let stored = async {
+                if is_stored {
+                    hub.abandon(&id, "the server failed").await?;
+                }
+                hub.store.write(writes).await
+            };
+            if let Err(error) = stored.await {
                 tracing::error!(match_id = %id, %error, "storing the end of a match failed");
             }
         });

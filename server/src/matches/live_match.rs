@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use ludex_env::Seat;
 use ludex_play::machine::interface::{Input, LogRow, Output};
 use ludex_play::machine::{MatchMachine, Watcher};
-use ludex_protocol::message::ServerMessage;
-use ludex_protocol::record::{EndReason, Record};
-use ludex_store::{ActRow, EndRow, StoreError, Unkept, Write, text};
+use ludex_protocol::message::{MatchEnd, ServerMessage};
+use ludex_protocol::record::{EndReason, Outcome, Record};
+use ludex_store::{ActRow, EndRow, MatchRow, StoreError, Unkept, Write, text};
 
 use super::loop_context::{LoopContext, RoundWrites};
 use super::match_row::RowDraft;
@@ -51,6 +51,8 @@ pub(super) enum Flow {
 struct Line {
     mailbox: Option<Mailbox>,
     generation: u64,
+    /// Sequence number of the last frame of the seat; `None` before the first frame, and if it is not known yet.
+    last: Option<u64>,
     /// Sequence number of the last frame that the client acknowledged.
     seen: Option<u64>,
     /// Total stall time of the connection's thread at the last check, in milliseconds.
@@ -152,6 +154,11 @@ impl LiveMatch {
         self.machine.id()
     }
 
+    /// Returns true if the store has the row of the match.
+    pub(super) fn is_stored(&self) -> bool {
+        self.draft.is_none()
+    }
+
     /// Returns true if each row of the log is durable before its outputs are delivered.
     fn is_durable(&self) -> bool {
         self.machine.header().rated || self.machine.setup().run.is_some()
@@ -163,11 +170,13 @@ impl LiveMatch {
         if !self.is_durable() {
             writes.behind.extend(drawn.map(|drawn| vec![drawn]));
             on_stored(Ok(()));
+            self.agents.enter();
             return Flow::Stays;
         }
         self.held_until = None;
         match self.take_row() {
             Ok(row) => {
+                let row = row.map(Write::MatchStart);
                 writes.durable.push((self.number, drawn.into_iter().chain(row).collect()));
                 self.pending = Some(PendingCommit::Start(on_stored));
                 Flow::Stays
@@ -179,10 +188,10 @@ impl LiveMatch {
         }
     }
 
-    /// Returns the write of the match's row, if the store does not have it.
-    fn take_row(&mut self) -> Result<Option<Write>, Unkept> {
+    /// Returns the match's row, if the store does not have it.
+    fn take_row(&mut self) -> Result<Option<MatchRow>, Unkept> {
         let Some(draft) = self.draft.take() else { return Ok(None) };
-        Ok(Some(Write::MatchStart(draft.row(self.machine.setup(), self.handle.session_ids())?)))
+        draft.row(self.machine.setup(), self.handle.session_ids()).map(Some)
     }
 
     /// Executes a command, or queues it during a pending commit.
@@ -202,8 +211,8 @@ impl LiveMatch {
         self.execute(command, writes);
         self.crowd.send_if_due();
         self.crowd.catch_up(&self.machine);
-        let told = || acked && !self.crowd.any_behind() && self.all_have_seen();
-        if self.ended && (forget || told()) { self.leave() } else { Flow::Stays }
+        let leaves = self.ended && (forget || acked && !self.crowd.any_behind() && self.all_have_seen());
+        if leaves { self.leave() } else { Flow::Stays }
     }
 
     fn leave(&mut self) -> Flow {
@@ -240,6 +249,9 @@ impl LiveMatch {
 
     /// Delivers the first outputs of a restored match.
     pub(super) fn resume(&mut self, outputs: Vec<Output>, writes: &mut RoundWrites) -> Flow {
+        if !self.machine.is_over() {
+            self.agents.enter();
+        }
         self.deliver(outputs, None, writes);
         Flow::Stays
     }
@@ -254,6 +266,7 @@ impl LiveMatch {
                 if failed {
                     return Flow::Failed;
                 }
+                self.agents.enter();
             }
             (Some(PendingCommit::Rows(pending)), Ok(())) => {
                 self.rows += pending.rows.len() as u64;
@@ -320,10 +333,11 @@ impl LiveMatch {
         }
     }
 
-    /// Returns true if every client of the match has acknowledged the last frame.
-    fn all_have_seen(&self) -> bool {
-        let mut clients = self.lines.iter().enumerate().filter(|(seat, _)| !self.agents.plays(*seat));
-        clients.all(|(seat, line)| line.seen >= Some(self.machine.resume_entry(seat).seq))
+    /// Returns true if every client of the match, which has ended, has acknowledged the last frame.
+    fn all_have_seen(&mut self) -> bool {
+        let (machine, agents) = (&self.machine, &self.agents);
+        let mut clients = self.lines.iter_mut().enumerate().filter(|(seat, _)| !agents.plays(*seat));
+        clients.all(|(seat, line)| line.seen >= Some(*line.last.get_or_insert_with(|| machine.resume_entry(seat).seq)))
     }
 
     fn execute(&mut self, command: MatchCommand, writes: &mut RoundWrites) {
@@ -458,10 +472,11 @@ impl LiveMatch {
         self.held.clear();
         self.held_until = None;
         let released = self.context.observer.released_with(&self.machine);
-        let group = self.take_row().and_then(|row| {
-            let log = log_writes(self.id(), self.rows, &[], Some(end), &released)?;
-            Ok(row.into_iter().chain(log).collect())
-        });
+        let group = match self.take_row() {
+            Ok(Some(row)) => played(row, end, &released),
+            Ok(None) => log_writes(self.id(), self.rows, &[], Some(end), &released),
+            Err(error) => Err(error),
+        };
         self.write_behind(group, writes);
         self.context.observer.on_release(&released);
     }
@@ -475,7 +490,7 @@ impl LiveMatch {
         let rows = std::mem::take(&mut self.held);
         let group = self.take_row().and_then(|row| {
             let log = log_writes(self.id(), self.rows, &rows, None, &[])?;
-            Ok(row.into_iter().chain(log).collect())
+            Ok(row.map(Write::MatchStart).into_iter().chain(log).collect())
         });
         self.rows += rows.len() as u64;
         self.write_behind(group, writes);
@@ -536,9 +551,33 @@ impl LiveMatch {
         self.agents.ask(&mut self.machine, clock.now(), *agent_ms, seat, &self.handle, compute);
     }
 
+    /// Ends the match for its clients after a panic, which may have left the machine in any state.
+    pub(super) fn on_panic(&mut self) {
+        let seats = self.lines.len();
+        for seat in 0..seats {
+            let seq = self.lines[seat].last.map_or(0, |last| last + 1);
+            let end = MatchEnd {
+                seq,
+                match_id: self.handle.entry().match_id.clone(),
+                returns: vec![0.0; seats],
+                outcome: vec![Outcome::None; seats],
+                reason: EndReason::InfraError,
+                at_fault: None,
+                rated: false,
+                digest: None,
+                seed: None,
+                salt: None,
+                record: format!("/episodes/{}", self.handle.entry().match_id),
+            };
+            self.put(seat, None, &ServerMessage::MatchEnd(Box::new(end)));
+        }
+        self.post();
+    }
+
     /// Adds a message to those of the current command. `re` is the id of the request to which it replies.
     fn put(&mut self, seat: Seat, re: Option<i64>, message: &ServerMessage) {
         let Some(line) = self.lines.get_mut(seat) else { return };
+        line.last = seq_of(message).or(line.last);
         if let Some(mailbox) = &line.mailbox {
             line.frames.push(mailbox.encode(re, message));
         }
@@ -560,6 +599,18 @@ impl LiveMatch {
     }
 }
 
+/// Returns the sequence number of a frame; `None` for other messages.
+fn seq_of(message: &ServerMessage) -> Option<u64> {
+    match message {
+        ServerMessage::MatchStart(start) => Some(start.seq),
+        ServerMessage::Turn(turn) => Some(turn.seq),
+        ServerMessage::Event(event) => Some(event.seq),
+        ServerMessage::MatchEnd(end) => Some(end.seq),
+        ServerMessage::Resync(resync) => Some(resync.seq),
+        _ => None,
+    }
+}
+
 /// Returns the writes that add rows to the log of a match. `first` is the index of the first row.
 fn log_writes(
     id: &str,
@@ -575,6 +626,17 @@ fn log_writes(
         return Ok(acts.into_iter().map(|act| Write::Act { id: id.clone(), n: act.n, body: act.body }).collect());
     };
     Ok(vec![Write::MatchEnd { id, acts, end: end_row(record)? }, Write::Released { ids: released.to_vec() }])
+}
+
+/// Returns the writes for a match that is stored only with its end.
+fn played(row: MatchRow, end: &LogRow, released: &[String]) -> Result<Vec<Write>, Unkept> {
+    let LogRow::End(record) = end else { return Ok(vec![Write::MatchStart(row)]) };
+    let (alone, end) = (*released == [row.id.clone()], end_row(record)?);
+    let mut writes = vec![Write::MatchPlayed { row, end, released: alone }];
+    if !alone && !released.is_empty() {
+        writes.push(Write::Released { ids: released.to_vec() });
+    }
+    Ok(writes)
 }
 
 fn end_row(record: &Record) -> Result<EndRow, Unkept> {

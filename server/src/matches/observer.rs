@@ -22,6 +22,7 @@ pub(super) trait MatchObserver: Send + Sync {
     /// Called when a match is removed from its event loop.
     fn on_removal(&self, id: &str);
 
-    /// Called when the code of a match panicked, before the match is removed.
-    fn on_panic(&self, id: &str);
+    /// Called when the code of a match panicked, before the match is removed. Of the machine, only the setup may be read.
+    /// `is_stored` is true if the store has the row of the match.
+    fn on_panic(&self, machine: &MatchMachine, is_stored: bool);
 }

@@ -20,8 +20,8 @@ const WAY: Duration = Duration::from_millis(200);
 
 type Reply = Result<MoveReply, AgentError>;
 
-/// Server agents of a match, by seat. While the match runs, they are notified of its start and, on [`leave`](Self::leave)
-/// or on drop, of its end.
+/// Server agents of a match, by seat. They are notified of its start on [`enter`](Self::enter) and, on
+/// [`leave`](Self::leave) or on drop, of its end.
 pub(super) struct ServerAgents {
     agents: Vec<Option<TimedAgent>>,
     /// Task of the last request to the agent on each seat.
@@ -32,13 +32,16 @@ pub(super) struct ServerAgents {
 }
 
 impl ServerAgents {
-    /// Creates the agents of a match, and notifies them of its start if it is `running`.
-    pub fn new(agents: Vec<Option<TimedAgent>>, running: bool) -> Self {
-        if running {
-            agents.iter().flatten().for_each(|(agent, _)| agent.enter());
-        }
+    /// Creates the agents of a match.
+    pub fn new(agents: Vec<Option<TimedAgent>>) -> Self {
         let replies = agents.iter().map(|_| None).collect();
-        ServerAgents { agents, replies, owner: None, entered: running }
+        ServerAgents { agents, replies, owner: None, entered: false }
+    }
+
+    /// Notifies the agents of the start of the match.
+    pub fn enter(&mut self) {
+        self.entered = true;
+        self.agents.iter().flatten().for_each(|(agent, _)| agent.enter());
     }
 
     /// Returns true if an agent of the server plays `seat`.

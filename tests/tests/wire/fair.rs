@@ -311,3 +311,40 @@ async fn server_delay_costs_no_clock_time() {
     assert!(record["ended"].as_str() >= record["started"].as_str(), "{record}");
     server.stop().stopped().await;
 }
+
+/// Agent whose host panics.
+struct Bomb;
+
+impl Agent for Bomb {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
+        Ok(MoveReply::id(ask.legal[0]))
+    }
+
+    fn needs_history(&self) -> bool {
+        panic!("the bomb explodes")
+    }
+}
+
+#[tokio::test]
+async fn panic_ends_one_match() {
+    let bomb = AgentEntry::new("bomb", "makes its match panic", |_, _| Ok(Arc::new(Bomb)));
+    let server = Server::start(|c| c.opponents.agents = Roster::builtin().with(bomb)).await;
+    for rated in [false, true] {
+        let (mut x, mut victim) = (Bot::new(server.address, "x").await, Bot::new(server.address, "victim").await);
+        x.join(json!({"game": "connect_four", "against": ["random"], "rated": rated})).await;
+        x.wait("turn").await;
+        victim.join(json!({"game": "tic_tac_toe", "against": ["bomb"], "seat": 0, "rated": rated})).await;
+        let turn = victim.wait("turn").await;
+        victim.ask("act", ludex_tests::bot::act(&turn, first(&turn))).await;
+        let end = victim.wait("match_end").await;
+        assert_eq!((&end["reason"], &end["rated"]), (&json!("infra_error"), &json!(false)), "{end}");
+        // The session and the other match on the same thread go on.
+        victim.join(json!({"game": "tic_tac_toe", "against": ["random"], "rated": rated})).await;
+        victim.play(2, first).await;
+        let turn = x.matches.values().next().unwrap().turn.clone();
+        x.answer(&turn, &mut first).await;
+        x.play(1, first).await;
+    }
+    assert_eq!(server.hub.live_matches(), 0);
+    server.stop().stopped().await;
+}

@@ -132,7 +132,7 @@ impl Hub {
         });
         let entry = self.entry_of(&machine);
         let origin = Origin::New { draft, drawn, on_stored };
-        self.loops.launch(NewMatch { machine, agents, entry, seated, origin });
+        self.loops.launch(NewMatch { machine, agents, origin }, entry, seated);
     }
 
     /// Seats the clients of a match whose start is stored or, for a match without a durable log, has been decided.
@@ -142,8 +142,9 @@ impl Hub {
         if let Some(pair) = pair {
             self.lobby.lock().pairs.on_match_start(pair, id);
         }
-        let names: Vec<_> = entry.seats.iter().map(|s| s.name.as_str()).collect();
-        tracing::info!(match_id = %id, game = entry.game, seats = names.join(", "), rated = entry.rated, "match started");
+        // Joined only if the line is logged.
+        let seats = || entry.seats.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
+        tracing::info!(match_id = %id, game = entry.game, seats = seats(), rated = entry.rated, "match started");
         self.metrics.begun.increment(1);
         self.seat_clients(handle, occupants);
     }
@@ -213,7 +214,7 @@ impl Hub {
         let (agents, seated) = agents_of(occupants);
         let (entry, over) = (self.entry_of(&machine), machine.is_over());
         let handle =
-            self.loops.launch(NewMatch { machine, agents, entry, seated, origin: Origin::Stored { rows, first } });
+            self.loops.launch(NewMatch { machine, agents, origin: Origin::Stored { rows, first } }, entry, seated);
         self.seat_clients(&handle, occupants);
         if over {
             self.remove_later(&handle.entry().match_id);
