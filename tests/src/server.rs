@@ -20,6 +20,7 @@ pub struct Server {
     pub data: std::path::PathBuf,
     /// The server's match plane, for operations of tournaments.
     pub hub: Arc<Hub>,
+    /// Runs of the server.
     pub runs: Arc<Runs>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<anyhow::Result<()>>,

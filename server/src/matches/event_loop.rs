@@ -233,6 +233,8 @@ impl EventLoop {
                 break;
             }
         }
+        // A command may have stalled the thread, which must cost no player time.
+        self.context.begin_round();
         let now = self.context.clock.now();
         while let Some(Reverse((at, number))) = self.deadlines.peek().copied().filter(|Reverse((at, _))| *at <= now) {
             self.deadlines.pop();

@@ -229,7 +229,7 @@ async fn client_is_served_while_its_matches_start() {
     const SLOTS: usize = 200;
     let server = Server::start(|_| ()).await;
     let mut bot = Bot::new(server.address, "mybot").await;
-    let join = json!({"game": "tic_tac_toe", "against": ["random"], "slots": SLOTS, "count": SLOTS});
+    let join = json!({"game": "tic_tac_toe", "against": ["random"], "slots": SLOTS, "count": SLOTS, "rated": true});
     bot.client.ask("join", join).await;
     let ping = bot.client.ask("ping", json!({})).await;
     let (mut begun, mut before) = (0, None);
