@@ -45,7 +45,9 @@ enum LoopCommand {
     Match(u64, MatchCommand),
     /// Drop a match that has left.
     Remove(u64),
-    /// Pass the logs of all matches to the store, and buffer no further rows.
+    /// Pass the rows and logs of all matches to the store.
+    Persist(oneshot::Sender<()>),
+    /// Pass the rows and logs of all matches to the store, and buffer no further rows.
     Settle(oneshot::Sender<()>),
 }
 
@@ -130,15 +132,24 @@ impl EventLoops {
         handle
     }
 
-    /// Passes the logs of all matches to the store. Rows logged later are not buffered.
+    /// Passes the rows and logs of all matches to the store.
+    pub(super) async fn persist(&self) {
+        self.notify_all(LoopCommand::Persist).await;
+    }
+
+    /// Passes the rows and logs of all matches to the store. Rows logged later are not buffered.
     pub(super) async fn settle(&self) {
-        let told = self.inboxes.iter().map(|inbox| {
-            let (done, settled) = oneshot::channel();
-            let _ = inbox.0.send(LoopCommand::Settle(done));
-            settled
-        });
-        // A loop that has ended has no matches.
-        futures_util::future::join_all(told.collect::<Vec<_>>()).await;
+        self.notify_all(LoopCommand::Settle).await;
+    }
+
+    async fn notify_all(&self, command: impl Fn(oneshot::Sender<()>) -> LoopCommand) {
+        let notify = |inbox: &Arc<Inbox>| {
+            let (done, executed) = oneshot::channel();
+            // A loop that has ended has no matches.
+            let _ = inbox.0.send(command(done));
+            executed
+        };
+        futures_util::future::join_all(self.inboxes.iter().map(notify).collect::<Vec<_>>()).await;
     }
 
     /// Runs loop number `index` on the current thread until the thread's runtime stops. A loop runs only once.
@@ -223,10 +234,10 @@ impl EventLoop {
                     self.with_match(number, |live, writes| live.handle(command, writes));
                 }
                 LoopCommand::Remove(number) => drop(self.matches.remove(&number)),
+                LoopCommand::Persist(done) => self.persist(done),
                 LoopCommand::Settle(done) => {
                     self.context.settle();
-                    self.matches.values_mut().for_each(|live| live.settle(&mut self.writes));
-                    self.writes.persisted.push(done);
+                    self.persist(done);
                 }
             }
             if from.elapsed() > ROUND {
@@ -245,6 +256,11 @@ impl EventLoop {
                 _ => Flow::Stays,
             });
         }
+    }
+
+    fn persist(&mut self, done: oneshot::Sender<()>) {
+        self.matches.values_mut().for_each(|live| live.persist(&mut self.writes));
+        self.writes.persisted.push(done);
     }
 
     fn launch(&mut self, launch: Launch) {
@@ -277,17 +293,13 @@ impl EventLoop {
     fn with_match(&mut self, number: u64, step: impl FnOnce(&mut LiveMatch, &mut RoundWrites) -> Flow) {
         let Some(live) = self.matches.get_mut(&number) else { return };
         let writes = &mut self.writes;
-        let Ok(flow) = std::panic::catch_unwind(AssertUnwindSafe(|| step(live, writes))) else {
-            let id = live.handle.entry().match_id.clone();
-            tracing::error!(match_id = %id, "match panicked");
-            live.handle.close();
-            // A second panic only costs the clients their message.
-            let _ = std::panic::catch_unwind(AssertUnwindSafe(|| live.on_panic()));
-            self.context.observer.on_panic(&live.machine, live.is_stored());
-            self.matches.remove(&number);
-            return;
-        };
+        let flow = std::panic::catch_unwind(AssertUnwindSafe(|| step(live, writes))).unwrap_or_else(|_| {
+            tracing::error!(match_id = %live.handle.entry().match_id, "match panicked");
+            Flow::Broken
+        });
         match flow {
+            Flow::Stays if live.is_broken() => return self.end_broken(number),
+            Flow::Broken => return self.end_broken(number),
             Flow::Stays => {}
             Flow::Leaves => {
                 live.handle.close();
@@ -304,6 +316,15 @@ impl EventLoop {
             live.planned = Some(at);
             self.deadlines.push(Reverse((at, number)));
         }
+    }
+
+    /// Ends and removes a match that cannot continue.
+    fn end_broken(&mut self, number: u64) {
+        let Some(mut live) = self.matches.remove(&number) else { return };
+        live.handle.close();
+        // A panic only costs the clients their message.
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| live.end_broken()));
+        self.context.observer.on_failure(&live.machine, live.is_stored());
     }
 
     fn on_commit(&mut self, results: Vec<Result<(), StoreError>>) {

@@ -410,7 +410,7 @@ impl MatchObserver for Arc<Hub> {
         self.forget(id);
     }
 
-    fn on_panic(&self, machine: &MatchMachine, is_stored: bool) {
+    fn on_failure(&self, machine: &MatchMachine, is_stored: bool) {
         let id = machine.id().to_owned();
         self.end(&id);
         self.forget(&id);

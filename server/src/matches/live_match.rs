@@ -44,6 +44,8 @@ pub(super) enum Flow {
     Leaves,
     /// The match could not start.
     Failed,
+    /// The match cannot continue.
+    Broken,
 }
 
 /// Connection of a seat.
@@ -105,6 +107,8 @@ pub(super) struct LiveMatch {
     ended: bool,
     /// True once the match is to be removed.
     leaves: bool,
+    /// True if the match cannot continue.
+    broken: bool,
     pending: Option<PendingCommit>,
     /// Commands that arrived during the pending commit.
     backlog: VecDeque<MatchCommand>,
@@ -143,6 +147,7 @@ impl LiveMatch {
             rows,
             held: Vec::new(),
             leaves: false,
+            broken: false,
             pending: None,
             backlog: VecDeque::new(),
             planned: None,
@@ -280,6 +285,7 @@ impl LiveMatch {
         }
         let mut flow = Flow::Stays;
         while self.pending.is_none()
+            && !self.broken
             && let Some(command) = self.backlog.pop_front()
         {
             if self.handle(command, writes) == Flow::Leaves {
@@ -299,8 +305,8 @@ impl LiveMatch {
     ) {
         tracing::error!(match_id = %self.id(), %error, "match log write failed");
         if !self.machine.is_over() {
-            let outputs = self.machine.handle(self.context.clock.now(), Input::Abort(EndReason::InfraError));
-            self.show(outputs, 0, None, writes);
+            // The machine has played moves that nobody may see.
+            self.broken = true;
         } else if self.context.is_draining() {
             // The match continues after the restart.
             self.end(writes);
@@ -503,9 +509,9 @@ impl LiveMatch {
         }
     }
 
-    /// Passes the row and the log to the store when the server stops.
-    pub(super) fn settle(&mut self, writes: &mut RoundWrites) {
-        if !self.machine.is_over() {
+    /// Passes the row and the log to the store.
+    pub(super) fn persist(&mut self, writes: &mut RoundWrites) {
+        if self.pending.is_none() {
             self.write_held(writes);
         }
     }
@@ -551,8 +557,13 @@ impl LiveMatch {
         self.agents.ask(&mut self.machine, clock.now(), *agent_ms, seat, &self.handle, compute);
     }
 
-    /// Ends the match for its clients after a panic, which may have left the machine in any state.
-    pub(super) fn on_panic(&mut self) {
+    /// Returns true if the match cannot continue, since its log is lost.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Ends the match for its clients, whatever the state of the machine.
+    pub(super) fn end_broken(&mut self) {
         let seats = self.lines.len();
         for seat in 0..seats {
             let seq = self.lines[seat].last.map_or(0, |last| last + 1);

@@ -22,7 +22,7 @@ pub(super) trait MatchObserver: Send + Sync {
     /// Called when a match is removed from its event loop.
     fn on_removal(&self, id: &str);
 
-    /// Called when the code of a match panicked, before the match is removed. Of the machine, only the setup may be read.
-    /// `is_stored` is true if the store has the row of the match.
-    fn on_panic(&self, machine: &MatchMachine, is_stored: bool);
+    /// Called when a match was removed because its code panicked or its log was lost. Of the machine, only the setup may be
+    /// read. `is_stored` is true if the store has the row of the match.
+    fn on_failure(&self, machine: &MatchMachine, is_stored: bool);
 }

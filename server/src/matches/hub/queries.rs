@@ -57,6 +57,9 @@ impl Hub {
         owner: &Arc<str>,
     ) -> anyhow::Result<Value> {
         let limit = limit.min(LIST_LIMIT);
+        if filter.live != Some(false) {
+            self.loops.persist().await;
+        }
         self.store.catch_up().await;
         let lines = self.store.matches(filter, limit).await?;
         let list = move || {
