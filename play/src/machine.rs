@@ -310,6 +310,9 @@ impl MatchMachine {
     /// [`MatchMachine::picture_after`].
     pub fn replay_frames(&self, to: Watcher, views: &[MatchView]) -> Vec<MatchFrame> {
         let mut frames = Vec::new();
+        if !self.log.begun && self.packed.is_none() {
+            return frames;
+        }
         let of_seat = |s: Seat| self.setup.seats[s].views.contains(&MatchView::Picture);
         let drawn = views.contains(&MatchView::Picture) || matches!(to, Watcher::Seat(s) if of_seat(s));
         let views: Vec<MatchView> = views.iter().copied().filter(|v| *v != MatchView::Picture).collect();
