@@ -106,7 +106,7 @@ pub struct GymReply {
     pub id: Id,
     /// Environment handle that the request names, if any.
     pub env: Option<u32>,
-    /// Encoded message.
+    /// Reply in this encoding.
     pub frame: Vec<u8>,
     /// Encoding of the reply.
     pub encoding: Encoding,

@@ -13,7 +13,7 @@ const SWEEP: usize = 1_024;
 /// Resource with a quota per owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// Environments.
+    /// Environments of all handles.
     Envs,
     /// Concurrent matches that joins have started.
     Matches,
@@ -24,7 +24,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// All resources.
+    /// Every resource with a quota.
     pub const ALL: [Resource; 4] = [Resource::Envs, Resource::Matches, Resource::Joins, Resource::Said];
 
     /// Returns the resource's name in metrics and errors.

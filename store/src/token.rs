@@ -25,7 +25,7 @@ bitflags::bitflags! {
 }
 
 impl Scopes {
-    /// No permission.
+    /// Empty set of permissions.
     pub const NONE: Self = Self::empty();
 
     /// Returns the names of the scopes in the protocol's order.
@@ -53,7 +53,7 @@ impl fmt::Display for Scopes {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a scope, got {got:?}; allowed: gym, play, spectate, metrics, admin")]
 pub struct BadScope {
-    /// Name as supplied.
+    /// Unknown name, as supplied.
     pub got: String,
 }
 
