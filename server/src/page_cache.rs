@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use hashlink::LruCache;
+use ludex_pages::AccountLink;
 use ludex_store::MatchState;
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
@@ -32,7 +33,7 @@ pub(crate) enum PageKind {
     Page {
         seat: Option<usize>,
         at: Option<usize>,
-        account: &'static str,
+        account: AccountLink,
     },
     Picture {
         seat: Option<usize>,

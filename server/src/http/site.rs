@@ -1,9 +1,8 @@
-//! Web pages for people, rendered from the templates in `web/templates`. A request with `Accept: text/html` gets a
-//! page. Other requests to the same address get JSON.
+//! Web pages for people, which `ludex-pages` renders. A request with `Accept: text/html` gets a page. Other requests to
+//! the same address get JSON.
 
 mod agent;
 mod assets;
-mod curve;
 mod errors;
 mod game;
 mod home;
@@ -11,12 +10,9 @@ mod ladders;
 mod login;
 mod matches;
 mod play;
-mod result_text;
 mod runs;
 mod scales;
 mod svg;
-mod templates;
-mod text;
 
 use std::sync::Arc;
 
@@ -27,6 +23,8 @@ use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
+use ludex_pages::{AccountLink, Page, RenderError};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Answer, access, compute, games, token};
@@ -110,23 +108,16 @@ fn shut(headers: &HeaderMap, at: &str, why: &str) -> Shut {
     Box::new(login::ask(at, why))
 }
 
-/// Template and context of a page. They are attached to an empty response, which [`filled`] renders once the visitor is
-/// known.
-#[derive(Clone)]
-struct Blank {
-    template: &'static str,
-    context: Value,
+/// Returns a page with status 200.
+fn show(view: Page) -> Answer {
+    page(StatusCode::OK, view)
 }
 
-/// Returns a page with status 200. `context` holds the variables of the template.
-fn show(template: &'static str, context: Value) -> Answer {
-    page(StatusCode::OK, template, context)
-}
-
-/// Returns a page with the given HTTP status.
-fn page(status: StatusCode, template: &'static str, context: Value) -> Answer {
+/// Returns a page with the given HTTP status. The page is attached to an empty response, which [`filled`] renders once
+/// the visitor is known.
+fn page(status: StatusCode, view: Page) -> Answer {
     let mut answer = status.into_response();
-    answer.extensions_mut().insert(Blank { template, context });
+    answer.extensions_mut().insert(view);
     answer
 }
 
@@ -136,14 +127,15 @@ async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Ans
     let path = request.uri().path().to_owned();
     let has_cookie = token::in_cookie(request.headers()).is_some();
     let mut answer = next.run(request).await;
-    let mut blank = answer.extensions_mut().remove::<Blank>();
-    if blank.is_none() && answer.status() == StatusCode::NOT_FOUND {
+    let mut page = answer.extensions_mut().remove::<Page>();
+    if page.is_none() && answer.status() == StatusCode::NOT_FOUND {
         answer = errors::missing("page", &path, "/", None);
-        blank = answer.extensions_mut().remove();
+        page = answer.extensions_mut().remove();
     }
-    let Some(Blank { template, context }) = blank else { return answer };
+    let Some(page) = page else { return answer };
     let account = account(&shared, &peer, has_cookie).await;
-    let html = compute(&shared, &peer, move || templates::render(template, account, context)).await;
+    let template = page.template();
+    let html = compute(&shared, &peer, move || page.render(account)).await;
     match html.and_then(|html| html.map_err(|error| not_rendered(template, &error))) {
         Ok(html) => {
             let kind = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
@@ -156,20 +148,20 @@ async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Ans
 }
 
 /// Logs a failed rendering and returns the error response.
-fn not_rendered(template: &str, error: &minijinja::Error) -> Box<Answer> {
+fn not_rendered(template: &str, error: &RenderError) -> Box<Answer> {
     tracing::error!(template, error = %format!("{error:#}"), "page rendering failed");
     let why = "page rendering failed; the server log has the cause\n";
     Box::new((StatusCode::INTERNAL_SERVER_ERROR, why).into_response())
 }
 
-/// Returns the account link of a visitor's pages; see [`templates::render`].
-async fn account(shared: &ServerState, peer: &Peer, has_cookie: bool) -> &'static str {
+/// Returns the account link of a visitor's pages.
+async fn account(shared: &ServerState, peer: &Peer, has_cookie: bool) -> AccountLink {
     // A server that requires no token needs no login.
     let is_guest = || auth::admit(&shared.store, None, peer.guests_welcome(), shared.epoch_ms());
     match has_cookie {
-        true => "known",
-        false if is_guest().await.is_ok() => "needless",
-        false => "unknown",
+        true => AccountLink::Known,
+        false if is_guest().await.is_ok() => AccountLink::Needless,
+        false => AccountLink::Unknown,
     }
 }
 
@@ -195,6 +187,15 @@ pub(super) fn send<const N: usize>(headers: [(HeaderName, &'static str); N], doc
     let mut answer = (headers, document.bytes.clone()).into_response();
     answer.extensions_mut().insert(document);
     answer
+}
+
+/// Converts a value of the JSON API to the view that displays it. If it has another form, logs an error and returns an
+/// empty view.
+fn view<T: DeserializeOwned + Default>(value: Value) -> T {
+    serde_json::from_value(value).unwrap_or_else(|error| {
+        tracing::error!(%error, view = std::any::type_name::<T>(), "page data have an unexpected form");
+        T::default()
+    })
 }
 
 /// Adds the headers of pages to a response.

@@ -36,6 +36,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ),
     ("ludex-store", &[]),
     ("ludex-gym", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-play", "ludex-store"]),
+    ("ludex-pages", &["ludex-protocol", "ludex-referee", "ludex-report"]),
     (
         "ludex-server",
         &[
@@ -48,6 +49,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-play",
             "ludex-store",
             "ludex-gym",
+            "ludex-pages",
         ],
     ),
     ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee"]),
@@ -298,6 +300,7 @@ const FRONT_PAGES: &[&str] = &[
     "ludex-env",
     "ludex-games",
     "ludex-gym",
+    "ludex-pages",
     "ludex-play",
     "ludex-referee",
     "ludex-report",

@@ -6,28 +6,22 @@ use std::collections::BTreeMap;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header::HeaderMap;
+use ludex_pages::agent::{AgentPage, AgentRating, MoveCost, OpponentLine};
+use ludex_pages::curve::curve;
+use ludex_pages::{Page, text};
+use ludex_protocol::record::Outcome;
 use ludex_referee::rating::elo::Elo;
 use ludex_report::scale::{AgentRow, Scale};
 use ludex_store::MatchFilter;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::curve::curve;
-use super::{Answer, App, admitted, compute, errors, matches, scales, show, text};
+use super::{Answer, App, admitted, compute, errors, matches, scales, show};
 use crate::ratings::RatingsSnapshot;
 use crate::server_state::ServerState;
 
 /// Number of the agent's latest matches that count toward its results against opponents.
 const COUNTED: u32 = 500;
 const LISTED: usize = 20;
-
-/// Results against one opponent.
-#[derive(Default)]
-struct Tally {
-    wins: u32,
-    draws: u32,
-    losses: u32,
-    other: u32,
-}
 
 pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
     let shared = &app.0;
@@ -39,32 +33,25 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
     let Ok(page) = shared.hub.page_of_matches(&filter, COUNTED, &app.1.job_owner()).await else {
         return errors::failure();
     };
-    let matches = matches::match_lines(shared, &page["matches"]);
+    let mut matches = matches::match_lines(shared, &page["matches"]);
     if matches.is_empty() {
         return errors::missing("agent", &name, "/matches", None);
     }
-    let mut opponents: BTreeMap<&str, Tally> = BTreeMap::new();
-    for line in matches.iter().filter(|line| line["live"] == false) {
-        let names: Vec<&str> = line["seats"].as_array().map_or_else(Vec::new, |seats| {
-            seats.iter().map(|seat| seat["name"].as_str().unwrap_or_default()).collect()
-        });
-        let own = names.iter().position(|n| *n == name).and_then(|seat| line["outcome"][seat].as_str());
+    let mut opponents: BTreeMap<&str, OpponentLine> = BTreeMap::new();
+    for line in matches.iter().filter(|line| !line.live) {
+        let names: Vec<&str> = line.seats.iter().map(|seat| seat.name.as_str()).collect();
+        let own = names.iter().position(|n| *n == name).and_then(|seat| line.outcome.get(seat));
         for other in names.iter().filter(|other| **other != name) {
             let tally = opponents.entry(*other).or_default();
             match own {
-                Some("win") => tally.wins += 1,
-                Some("draw") => tally.draws += 1,
-                Some("loss") => tally.losses += 1,
+                Some(Outcome::Win) => tally.wins += 1,
+                Some(Outcome::Draw) => tally.draws += 1,
+                Some(Outcome::Loss) => tally.losses += 1,
                 _ => tally.other += 1,
             }
         }
     }
-    let opponents: Vec<Value> = opponents
-        .into_iter()
-        .map(
-            |(name, t)| json!({ "name": name, "wins": t.wins, "draws": t.draws, "losses": t.losses, "other": t.other }),
-        )
-        .collect();
+    let opponents = opponents.into_iter().map(|(name, line)| OpponentLine { name: name.to_owned(), ..line }).collect();
     let all = scales::ratings_soon(shared, None).await;
     let late = all.is_none();
     let (of, server) = (name.clone(), shared.clone());
@@ -74,29 +61,28 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
         Err(failure) => return *failure,
     };
     let more = matches.len() > LISTED;
-    let matches: Vec<Value> = matches.iter().take(LISTED).cloned().collect();
-    show(
-        "agent.html",
-        json!({ "name": name, "matches": matches, "more": more, "opponents": opponents, "ratings": ratings, "late": late }),
-    )
+    matches.truncate(LISTED);
+    show(Page::Agent(AgentPage { name, ratings, late, opponents, matches, more }))
 }
 
 /// Returns the agent's row on each rating scale, with a rating curve and the cost of its moves.
-fn ratings(made: &RatingsSnapshot, name: &str, shared: &ServerState) -> Vec<Value> {
+fn ratings(made: &RatingsSnapshot, name: &str, shared: &ServerState) -> Vec<AgentRating> {
     let names = scales::names(&made.scales, &shared.catalogue, &shared.config.suites);
     let pages = made.page["ratings"].as_array().map(Vec::as_slice).unwrap_or_default();
     let of = |((scale, page), called): ((&Scale, &Value), String)| {
         let row = scale.agents.iter().find(|row| row.name == name)?;
         let points = row.course.points().into_iter().map(|(at, elo)| (at as f64, elo)).collect();
         let title = format!("Elo after each match of {called}");
-        let note = note(row);
-        let drawn = curve(&title, &note, ["Match", "Elo"], 0, vec![("Elo".to_owned(), points)]);
         let cost = cost(row);
-        let costly = cost.as_object().is_some_and(|cost| cost.values().any(Value::is_number));
-        Some(json!({
-            "game": scale.game, "title": called, "people": page["people"], "row": json!(row), "cost": cost,
-            "costly": costly, "curve": drawn,
-        }))
+        Some(AgentRating {
+            game: scale.game.clone(),
+            title: called,
+            people: scales::is_of_people(page),
+            row: scales::row(row),
+            costly: cost.ms.or(cost.tokens).or(cost.usd).is_some(),
+            cost,
+            curve: curve(&title, &note(row), ["Match", "Elo"], 0, vec![("Elo".to_owned(), points)]),
+        })
     };
     made.scales.iter().zip(pages).zip(names).filter_map(of).collect()
 }
@@ -113,11 +99,11 @@ fn note(row: &AgentRow) -> String {
 }
 
 /// Returns the mean cost of one move of the agent, where recorded: milliseconds, tokens, dollars.
-fn cost(row: &AgentRow) -> Value {
-    let per = |sum: f64, moves: u64| (moves > 0).then(|| sum / moves as f64);
-    json!({
-        "ms": row.metrics.get("time_per_move").map(|time| time.value),
-        "tokens": per(row.tokens.total() as f64, row.tokens.moves),
-        "usd": per(row.spent.usd, row.spent.moves),
-    })
+fn cost(row: &AgentRow) -> MoveCost {
+    let per = |sum: f64, moves: u64| (moves > 0).then(|| sum / moves as f64).filter(|cost| cost.is_finite());
+    MoveCost {
+        ms: row.metrics.get("time_per_move").map(|time| time.value).filter(|ms| ms.is_finite()),
+        tokens: per(row.tokens.total() as f64, row.tokens.moves),
+        usd: per(row.spent.usd, row.spent.moves),
+    }
 }

@@ -1,4 +1,4 @@
-//! Script and style sheets of the pages. `web/build` builds them.
+//! Script and style sheets of the pages.
 
 use std::sync::LazyLock;
 
@@ -6,42 +6,10 @@ use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::http::header;
 use flate2::Compression;
-use sha2::{Digest as _, Sha256};
+use ludex_pages::assets::{CURVES, SCRIPT, STYLE};
 
 use super::{Answer, errors, send};
 use crate::response_body::ResponseBody;
-
-const SCRIPT: &[u8] = include_bytes!("../../../../web/dist/app.js");
-const STYLE: &[u8] = include_bytes!("../../../../web/dist/app.css");
-
-/// Style sheet of charts. Charts are drawn as in reports, but in the colors of the pages.
-static CURVES: LazyLock<String> = LazyLock::new(|| {
-    let colours = ":root { --soft: var(--faint); --line: var(--edge); --row: var(--panel); }\n";
-    [colours, ludex_report::figure::STYLE].concat()
-});
-
-/// Returns the address of an asset. The address contains a hash of the bytes, so that browsers may cache the asset.
-fn address(file: &str, bytes: &[u8]) -> String {
-    format!("/static/{file}?{}", hex::encode(&Sha256::digest(bytes)[..6]))
-}
-
-/// Returns the address of the pages' script.
-pub(super) fn script() -> &'static str {
-    static AT: LazyLock<String> = LazyLock::new(|| address("app.js", SCRIPT));
-    &AT
-}
-
-/// Returns the address of the pages' style sheet.
-pub(super) fn style() -> &'static str {
-    static AT: LazyLock<String> = LazyLock::new(|| address("app.css", STYLE));
-    &AT
-}
-
-/// Returns the address of the style sheet of charts.
-pub(super) fn curves() -> &'static str {
-    static AT: LazyLock<String> = LazyLock::new(|| address("curves.css", CURVES.as_bytes()));
-    &AT
-}
 
 pub(super) async fn file(path: Result<Path<String>, PathRejection>) -> Answer {
     // Compressed at the first request.

@@ -1,11 +1,12 @@
 //! Error pages with links to related pages.
 
 use axum::http::StatusCode;
+use ludex_pages::error::ErrorPage;
+use ludex_pages::{Page, text};
 use ludex_protocol::{ErrorCode, Refusal};
-use serde_json::json;
 
 use super::super::failed;
-use super::{Answer, games, page, text};
+use super::{Answer, games, page};
 
 /// Returns the JSON response for an unknown page.
 pub(super) fn no_page() -> Answer {
@@ -15,8 +16,8 @@ pub(super) fn no_page() -> Answer {
 /// Returns the error page for a missing item: the kind of item (`what`), its name, and the nearest existing name.
 /// `list` is the address of the page that lists all items of this kind.
 pub(super) fn missing(what: &str, id: &str, list: &str, nearest: Option<&str>) -> Answer {
-    let id = text::clean(id, text::NAME);
-    page(StatusCode::NOT_FOUND, "error.html", json!({ "what": what, "id": id, "list": list, "nearest": nearest }))
+    let (id, nearest) = (text::clean(id, text::NAME), nearest.map(str::to_owned));
+    error(StatusCode::NOT_FOUND, ErrorPage::Missing { what: what.to_owned(), id, list: list.to_owned(), nearest })
 }
 
 /// Returns the error page for an address with an unknown game or invalid parameters. The page suggests the game with
@@ -25,24 +26,26 @@ pub(super) fn game(id: &str, refusal: &Refusal) -> Answer {
     match games::status_of(refusal) {
         StatusCode::NOT_FOUND => missing("game", id, "/games", refusal.nearest.as_deref()),
         StatusCode::INTERNAL_SERVER_ERROR => failure(),
-        status => page(status, "error.html", json!({ "refused": true, "why": refusal.message })),
+        status => error(status, ErrorPage::Refused { why: refusal.message.clone() }),
     }
 }
 
 /// Returns the error page for a match that is hidden until its season ends.
 pub(super) fn hidden(id: &str) -> Answer {
-    let id = text::clean(id, text::NAME);
-    page(StatusCode::NOT_FOUND, "error.html", json!({ "hidden": true, "id": id, "list": "/matches" }))
+    error(StatusCode::NOT_FOUND, ErrorPage::InSeason { id: text::clean(id, text::NAME) })
 }
 
 /// Returns the error page for a match of an open run. Only owners with agents in the run may see the match until the
 /// run ends.
 pub(super) fn of_open_run(id: &str) -> Answer {
-    let id = text::clean(id, text::NAME);
-    page(StatusCode::FORBIDDEN, "error.html", json!({ "of_run": true, "id": id, "list": "/matches" }))
+    error(StatusCode::FORBIDDEN, ErrorPage::InOpenRun { id: text::clean(id, text::NAME) })
 }
 
 /// Returns the page for an internal error.
 pub(super) fn failure() -> Answer {
-    page(StatusCode::INTERNAL_SERVER_ERROR, "error.html", json!({ "failed": true }))
+    error(StatusCode::INTERNAL_SERVER_ERROR, ErrorPage::Failed)
+}
+
+fn error(status: StatusCode, view: ErrorPage) -> Answer {
+    page(status, Page::Error(view))
 }

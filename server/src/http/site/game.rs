@@ -1,37 +1,27 @@
 //! The page of a game: rules, ladder, best agents, and matches.
 
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::header::HeaderMap;
 use flate2::Compression;
 use ludex_env::message_views::view_of;
 use ludex_env::{DynGame, ToMove, Viewer};
+use ludex_pages::game::GamePage;
+use ludex_pages::{Page, text};
 use ludex_protocol::Refusal;
 use ludex_protocol::message::MatchView;
 use ludex_store::{MatchFilter, MatchState};
-use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::super::failed;
 use super::svg::svg;
-use super::{Answer, App, admitted, compute, errors, games, matches, scales, show, text};
+use super::{Answer, App, admitted, compute, errors, games, matches, scales, show};
 use crate::page_cache::{PageKey, PageKind};
 use crate::response_body::ResponseBody;
 
 /// Maximum length of each list of matches on the page.
 const LISTED: u32 = 10;
 
-#[derive(Default, Deserialize)]
-pub(super) struct GamePageQuery {
-    rules: Option<String>,
-}
-
-pub(super) async fn page(
-    State(app): App,
-    headers: HeaderMap,
-    path: Result<Path<String>, PathRejection>,
-    query: Query<GamePageQuery>,
-) -> Answer {
+pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
     let shared = &app.0;
     let id = path.map(|Path(id)| id).unwrap_or_default();
     let game = match games::game_of(&id, &app.1, shared).await {
@@ -40,27 +30,32 @@ pub(super) async fn page(
     };
     let spec = game.spec();
     let guest = admitted(&app, &headers, "/").await.ok();
-    let (mut live, mut recent, mut ratings) = (Vec::new(), Vec::new(), None::<Value>);
+    let (mut live, mut recent, mut ratings) = (Vec::new(), Vec::new(), None);
     if guest.is_some() {
         let filter = |live| MatchFilter { game: Some(spec.game.clone()), live: Some(live), ..MatchFilter::default() };
         live = matches::lines(&app, &filter(true), LISTED).await.0;
         recent = matches::lines(&app, &filter(false), LISTED).await.0;
-        if let Some(made) = scales::ratings_soon(shared, Some(&spec.game)).await {
-            let mut pages = made.page["ratings"].clone();
-            let names = scales::names(&made.scales, &shared.catalogue, &shared.config.suites);
-            for (scale, name) in pages.as_array_mut().into_iter().flatten().zip(names) {
-                scale["title"] = name.into();
-            }
-            ratings = Some(pages);
-        }
+        let made = scales::ratings_soon(shared, Some(&spec.game)).await;
+        ratings = made.map(|made| scales::tables(&made, &shared.catalogue, &shared.config.suites));
     }
     let source = game.info().page;
     let rules = match compute(shared, &app.1, move || text::rules(source)).await {
         Ok(rules) => rules,
         Err(failure) => return *failure,
     };
-    let context = json!({ "id": spec.game, "title": spec.title, "seats": spec.seats, "players": spec.player_range, "chance": spec.chance, "information": spec.information, "dynamics": spec.dynamics, "presets": spec.presets.keys().collect::<Vec<_>>(), "rules": rules, "anchors": spec.anchors, "live": live, "recent": recent, "ratings": ratings, "open": guest.is_some(), "all_rules": query.rules.is_some() });
-    show("game.html", context)
+    show(Page::Game(GamePage {
+        id: spec.game.clone(),
+        title: spec.title.clone(),
+        players: spec.player_range,
+        information: spec.information,
+        dynamics: spec.dynamics,
+        anchors: spec.anchors.clone(),
+        open: guest.is_some(),
+        ratings,
+        live,
+        recent,
+        rules,
+    }))
 }
 
 /// Returns a picture of the initial position from the public's view.

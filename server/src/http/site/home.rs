@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use axum::http::header::{self, HeaderMap};
+use ludex_pages::Page;
+use ludex_pages::home::{GameCard, HomePage};
 use ludex_protocol::message::ListMatches;
 use ludex_store::MatchFilter;
-use serde_json::{Value, json};
 
 use super::{Answer, App, admitted, matches, show};
 
@@ -29,17 +30,22 @@ pub(super) async fn page(State(app): App, headers: HeaderMap) -> Answer {
         let filter = MatchFilter { live: Some(true), ..MatchFilter::default() };
         running = matches::lines(&app, &filter, RUNNING).await.0;
     }
-    let games: Vec<Value> = shared
+    let games: Vec<GameCard> = shared
         .catalogue
         .entries()
         .iter()
-        .map(|entry| {
-            let live = live.get(&entry.game);
-            let material = shared.catalogue.material(&entry.game);
-            json!({ "id": entry.game, "title": entry.title, "players": entry.players, "chance": entry.chance, "information": entry.information, "dynamics": entry.dynamics, "live": live, "material": material })
+        .map(|entry| GameCard {
+            id: entry.game.clone(),
+            title: entry.title.clone(),
+            players: entry.players,
+            chance: entry.chance,
+            information: entry.information,
+            dynamics: entry.dynamics,
+            live: live.get(&entry.game).copied(),
+            material: shared.catalogue.material(&entry.game),
         })
         .collect();
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:7878");
     let address = format!("{}://{host}", if shared.config.tls.is_some() { "wss" } else { "ws" });
-    show("home.html", json!({ "games": games, "running": running, "address": address, "open": guest.is_some() }))
+    show(Page::Home(HomePage { games, running, address, open: guest.is_some() }))
 }

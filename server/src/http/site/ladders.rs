@@ -3,10 +3,12 @@
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::header::HeaderMap;
+use ludex_pages::ladders::{LadderLine, LadderListPage, LadderPage, LadderTable};
+use ludex_pages::{Page, text};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::Value;
 
-use super::{Answer, App, admitted, errors, matches, show, text};
+use super::{Answer, App, admitted, errors, matches, show, view};
 
 /// Number of table rows per page.
 const LINES: usize = 100;
@@ -21,11 +23,12 @@ pub(super) async fn list(State(app): App, headers: HeaderMap) -> Answer {
     if let Err(shut) = admitted(&app, &headers, "/ladders").await {
         return *shut;
     }
-    let mut ladders = app.0.hub.ladders();
-    for ladder in &mut ladders {
-        ladder["title"] = app.0.catalogue.called(ladder["game"].as_str().unwrap_or_default()).into();
-    }
-    show("ladders.html", json!({ "ladders": ladders }))
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let line = |ladder: &Value| LadderLine {
+        ladder: word(&ladder["ladder"]),
+        title: app.0.catalogue.called(&word(&ladder["game"])),
+    };
+    show(Page::LadderList(LadderListPage { ladders: app.0.hub.ladders().iter().map(line).collect() }))
 }
 
 pub(super) async fn page(
@@ -39,10 +42,11 @@ pub(super) async fn page(
         return *shut;
     }
     let Query(LadderPageQuery { offset }) = from;
-    let Some(mut table) = app.0.hub.ladder_page(&name, None, [offset, LINES], &app.1.job_owner()).await else {
+    let Some(found) = app.0.hub.ladder_page(&name, None, [offset, LINES], &app.1.job_owner()).await else {
         return errors::missing("ladder", &name, "/ladders", None);
     };
-    table["live"] = matches::match_lines(&app.0, &table["live"]).into();
-    table["title"] = app.0.catalogue.called(table["game"].as_str().unwrap_or_default()).into();
-    show("ladder.html", json!({ "name": name, "table": table, "offset": offset, "lines": LINES }))
+    let live = matches::match_lines(&app.0, &found["live"]);
+    let title = app.0.catalogue.called(found["game"].as_str().unwrap_or_default());
+    let table = LadderTable { live, title, ..view(found) };
+    show(Page::Ladder(LadderPage { name, table }))
 }

@@ -5,9 +5,10 @@ use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::uri::PathAndQuery;
 use axum::response::{IntoResponse, Json};
+use ludex_pages::Page;
+use ludex_pages::login::LoginPage;
 use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
-use serde_json::json;
 
 use super::super::{failed, token};
 use super::{Answer, App, page as made, show};
@@ -23,13 +24,13 @@ pub(super) struct Next {
 }
 
 pub(super) async fn page(next: Query<Next>) -> Answer {
-    show("login.html", json!({ "next": local(&next.next) }))
+    show(Page::Login(LoginPage { next: local(&next.next).to_owned(), why: String::new() }))
 }
 
 /// Returns the login page in place of a page that requires a token. After the login, the browser returns to the address
 /// `at`. `why` is the reason for the rejection.
 pub(super) fn ask(at: &str, why: &str) -> Answer {
-    made(StatusCode::UNAUTHORIZED, "login.html", json!({ "next": local(at), "why": why }))
+    made(StatusCode::UNAUTHORIZED, Page::Login(LoginPage { next: local(at).to_owned(), why: why.to_owned() }))
 }
 
 /// Returns `path` if it is a page of this server, else the front page. A browser removes control characters and reads a

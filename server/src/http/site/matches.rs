@@ -9,21 +9,21 @@ use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap};
 use axum::response::IntoResponse;
 use flate2::Compression;
-use ludex_env::DynGame;
-use ludex_protocol::message::{EventKind, MatchFrame};
-use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
+use ludex_pages::match_list::{GameOption, ListedMatch, ListedSeat, MatchListFilter, MatchListPage};
+use ludex_pages::match_page::{MatchPage, MatchSeat, MatchStep, NotationLink, StepNotes, evaluations};
+use ludex_pages::{AccountLink, Page, result_text, text};
+use ludex_protocol::message::{EventKind, GameEntry, MatchFrame};
+use ludex_protocol::record::{Footer, MoveRecord, Notes, Outcome, Record, RecordEvent, RecordSeat};
 use ludex_protocol::spec::Utility;
 use ludex_protocol::{ErrorCode, Refusal};
 use ludex_store::MatchFilter;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::{access, failed};
-use super::curve::{Series, curve};
 use super::svg::svg;
 use super::{
-    Answer, App, Shut, account, admitted, cached, compute, errors, harden, not_rendered, result_text, send, show, shut,
-    templates, text, token,
+    Answer, App, Shut, account, admitted, cached, compute, errors, harden, not_rendered, send, show, shut, token,
 };
 use crate::matches::MatchReplay;
 use crate::page_cache::PageKind;
@@ -64,10 +64,11 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Match
         ..MatchFilter::default()
     };
     let (matches, next) = lines(&app, &filter, LISTED).await;
-    let games: Vec<Value> =
-        app.0.catalogue.entries().iter().map(|e| json!({ "id": e.game, "title": e.title })).collect();
-    let asked = json!({ "game": wanted.game, "agent": wanted.agent, "live": wanted.live, "rated": wanted.rated });
-    show("matches.html", json!({ "matches": matches, "next": next, "games": games, "asked": asked }))
+    let option = |e: &GameEntry| GameOption { id: e.game.clone(), title: e.title.clone() };
+    let games = app.0.catalogue.entries().iter().map(option).collect();
+    let MatchListQuery { game, agent, live, rated, .. } = wanted;
+    let asked = MatchListFilter { game, agent, live, rated };
+    show(Page::MatchList(MatchListPage { matches, next, games, asked }))
 }
 
 /// Returns one page of listed matches, and the cursor of the next page.
@@ -75,7 +76,7 @@ pub(super) async fn lines(
     (shared, peer): &(Arc<ServerState>, Peer),
     filter: &MatchFilter,
     limit: u32,
-) -> (Vec<Value>, Option<u64>) {
+) -> (Vec<ListedMatch>, Option<u64>) {
     let page = shared.hub.page_of_matches(filter, limit, &peer.job_owner()).await.unwrap_or_else(|error| {
         tracing::error!("match listing failed: {error:#}");
         Value::Null
@@ -83,20 +84,35 @@ pub(super) async fn lines(
     (match_lines(shared, &page["matches"]), page["next"].as_u64())
 }
 
-/// Returns listed matches with display fields. `title` is the title of the game, `draw` is true after a draw, and `why`
-/// is the reason if the match did not end by the rules. `hidden` is true if the moves are hidden until the season ends.
-pub(super) fn match_lines(shared: &ServerState, matches: &Value) -> Vec<Value> {
-    let mut lines = matches.as_array().cloned().unwrap_or_default();
-    for line in &mut lines {
-        let seats = line["seats"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let names: Vec<String> =
-            seats.iter().map(|seat| text::clean(seat["name"].as_str().unwrap_or_default(), text::NAME)).collect();
-        let draw = line["outcome"].as_array().is_some_and(|all| all.iter().any(|outcome| outcome == "draw"));
-        (line["draw"], line["why"]) = (draw.into(), result_text::reason(line, &names).into());
-        line["hidden"] = shared.hub.hides(line["match"].as_str().unwrap_or_default()).into();
-        line["title"] = shared.catalogue.called(line["game"].as_str().unwrap_or_default()).into();
+/// Returns the matches of a list in the JSON API as views.
+pub(super) fn match_lines(shared: &ServerState, matches: &Value) -> Vec<ListedMatch> {
+    matches.as_array().into_iter().flatten().map(|line| match_line(shared, line)).collect()
+}
+
+fn match_line(shared: &ServerState, line: &Value) -> ListedMatch {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let seats: Vec<ListedSeat> =
+        line["seats"].as_array().into_iter().flatten().map(|seat| ListedSeat { name: word(&seat["name"]) }).collect();
+    let names: Vec<String> = seats.iter().map(|seat| text::clean(&seat.name, text::NAME)).collect();
+    let end = end_of(line);
+    let id = word(&line["match"]);
+    ListedMatch {
+        title: shared.catalogue.called(&word(&line["game"])),
+        draw: end.outcome.contains(&Outcome::Draw),
+        why: result_text::reason(&end, &names),
+        live: line["live"] == true,
+        rated: line["rated"] == true,
+        hidden: shared.hub.hides(&id),
+        ended_ms: line["ended_ms"].as_i64(),
+        outcome: end.outcome,
+        seats,
+        id,
     }
-    lines
+}
+
+/// Returns the end of a match from its JSON; empty while the match runs.
+fn end_of(value: &Value) -> Footer {
+    Footer::deserialize(value).unwrap_or_default()
 }
 
 #[derive(Default, Deserialize)]
@@ -155,7 +171,7 @@ async fn page_document(
     id: &str,
     seat: Option<usize>,
     at: Option<usize>,
-    account: &'static str,
+    account: AccountLink,
 ) -> Result<ResponseBody, Shut> {
     let owner = peer.job_owner();
     let missing = || Box::new(errors::missing("match", id, "/matches", None));
@@ -165,23 +181,22 @@ async fn page_document(
     let picture = shared.hub.picture(id, seat, at, &owner).await.map(|picture| picture.svg);
     let (server, id) = (shared.clone(), id.to_owned());
     let render = move || {
-        let context = context(&server, &id, &look, seat, [at, last], picture);
-        templates::render(TEMPLATE, account, context).map(|html| ResponseBody::new(html, Some(Compression::fast())))
+        let page = Page::Match(Box::new(match_page(&server, id, &look, seat, [at, last], picture)));
+        let html = page.render(account).map_err(|error| (page.template(), error))?;
+        Ok(ResponseBody::new(html, Some(Compression::fast())))
     };
-    compute(shared, peer, render).await?.map_err(|error| not_rendered(TEMPLATE, &error))
+    compute(shared, peer, render).await?.map_err(|(template, error)| not_rendered(template, &error))
 }
 
-const TEMPLATE: &str = "match.html";
-
-/// Returns the variables of a match page that displays step `at` of `last` steps.
-fn context(
+/// Returns the view of a match page that displays step `at` of `last` steps.
+fn match_page(
     shared: &ServerState,
-    id: &str,
+    id: String,
     look: &MatchReplay,
     seat: Option<usize>,
     [at, last]: [usize; 2],
     picture: Option<String>,
-) -> Value {
+) -> MatchPage {
     let header = &look.header;
     let notes = look.record.as_deref().map(|record| thoughts(record, &look.events)).unwrap_or_default();
     let game = shared.catalogue.load(&header.game, &header.params).ok();
@@ -191,21 +206,44 @@ fn context(
     let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
     let called = result_text::called(&names, &roles);
     let steps = steps(&look.events, notes, &called);
-    let seats: Vec<Value> = header
-        .seats
-        .iter()
-        .enumerate()
-        .map(|(k, seat)| {
-            let of = |key: &str| look.footer.as_ref().map(|footer| footer[key][k].clone());
-            json!({ "name": seat.name, "version": seat.version, "kind": seat.kind, "outcome": of("outcome"), "points": of("returns").filter(says_more).map(|value| result_text::points(&value)), "role": roles.get(k) })
-        })
-        .collect();
+    let end = look.footer.as_ref().map(end_of);
+    let seat_of = |(k, seat): (usize, &RecordSeat)| {
+        let points = end.as_ref().and_then(|end| end.returns.get(k).copied());
+        MatchSeat {
+            name: seat.name.clone(),
+            version: seat.version.clone(),
+            kind: seat.kind,
+            outcome: end.as_ref().and_then(|end| end.outcome.get(k).copied()),
+            points: points.filter(|points| says_more(*points)).map(result_text::points),
+            role: roles.get(k).cloned(),
+        }
+    };
+    let seats = header.seats.iter().enumerate().map(seat_of).collect();
     let released = look.record.is_some();
     let notation = game.as_ref().filter(|_| released).and_then(|game| game.info().notation);
-    let notation = notation.map(|n| json!({ "name": n.name, "extension": n.extension }));
-    let curve = if released { values(&steps, &called, game.as_deref()) } else { None };
-    let verdict = look.footer.as_ref().map(|footer| result_text::verdict(footer, &called));
-    json!({ "id": id, "title": title, "game": header.game, "params": header.params, "rated": header.rated, "clock": header.clock, "began": text::minute(&header.started), "called": called, "roles": roles, "seats": seats, "seat": seat, "at": at, "last": last, "steps": steps, "picture": picture, "live": look.footer.is_none(), "released": released, "verdict": verdict, "ended_ms": look.ended_ms, "curve": curve, "notation": notation, "digest": look.record.as_ref().and_then(|record| record.footer.digest.clone()) })
+    let against = spec.is_some_and(|spec| spec.players == 2 && spec.utility == Utility::ZeroSum);
+    MatchPage {
+        id,
+        title,
+        game: header.game.clone(),
+        rated: header.rated,
+        began: text::minute(&header.started),
+        seats,
+        seat,
+        at,
+        last,
+        picture,
+        live: end.is_none(),
+        released,
+        verdict: end.as_ref().map(|end| result_text::verdict(end, &called)),
+        ended_ms: look.ended_ms,
+        curve: if released { evaluations(&steps, &called, against) } else { None },
+        notation: notation.map(|n| NotationLink { name: n.name, extension: n.extension }),
+        digest: look.record.as_ref().and_then(|record| record.footer.digest.clone()),
+        called,
+        roles,
+        steps,
+    }
 }
 
 /// Returns a whole match as a file in the notation of its game.
@@ -260,35 +298,9 @@ fn thoughts<'r>(record: &'r Record, events: &[MatchFrame]) -> VecDeque<&'r MoveR
     if told.count() == moves.len() { moves } else { VecDeque::new() }
 }
 
-/// Returns a chart of the agents' evaluations by step number, from the notes of their moves. `value` is the expected
-/// return; `cp` is an engine's evaluation in centipawns. In two-player zero-sum games, both lines show the view of seat
-/// 0.
-fn values(steps: &[Value], names: &[String], game: Option<&dyn DynGame>) -> Option<Value> {
-    let against = game.is_some_and(|game| game.spec().players == 2 && game.spec().utility == Utility::ZeroSum);
-    let of = |seat: usize, key: &str, scale: f64| -> Vec<(f64, f64)> {
-        let lines = steps.iter().filter(|line| line["seat"] == seat && line["at"].is_number());
-        let sign = if against && seat == 1 { -scale } else { scale };
-        let point = |line: &Value| Some((line["at"].as_f64()?, line["notes"][key].as_f64()? * sign + 0.0));
-        lines.filter_map(point).filter(|(_, value)| value.abs() <= GREATEST).collect()
-    };
-    let all = |key: &str, scale: f64| -> Series {
-        let line = |(seat, name): (usize, &String)| (name.clone(), of(seat, key, scale));
-        names.iter().enumerate().map(line).filter(|(_, points)| !points.is_empty()).collect()
-    };
-    let first = names.first().map(String::as_str).unwrap_or_default();
-    let (good, own) = (format!("Higher is better for {first}."), "Each agent's expectation of its own return.");
-    let note = if against { good.as_str() } else { own };
-    let axes = |y| ["Step", y];
-    curve("Expected result", note, axes("Return"), 2, all("value", 1.0))
-        .or_else(|| curve("Evaluation", note, axes("Pawns"), 2, all("cp", 0.01)))
-}
-
-/// Maximum absolute value in a chart. Larger values in notes are treated as errors of the agent.
-const GREATEST: f64 = 1e6;
-
 /// Returns true if a return is not 1, 0 or -1 and thus says more than win, draw or loss.
-fn says_more(points: &Value) -> bool {
-    points.as_f64().is_some_and(|points| ![-1.0, 0.0, 1.0].contains(&points))
+fn says_more(points: f64) -> bool {
+    ![-1.0, 0.0, 1.0].contains(&points)
 }
 
 /// Returns the number of the last step.
@@ -298,32 +310,42 @@ fn last_step(events: &[MatchFrame]) -> usize {
 }
 
 /// Returns the events for display. Moves and chance outcomes have step numbers, from 1.
-fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>, names: &[String]) -> Vec<Value> {
+fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>, names: &[String]) -> Vec<MatchStep> {
     let mut at = 0;
+    let mut number = || {
+        at += 1;
+        Some(at)
+    };
+    let line = |word, text| MatchStep { word: Some(word), text, ..MatchStep::default() };
     let mut lines = Vec::with_capacity(events.len());
     for frame in events {
         let MatchFrame::Event(event) = frame else { continue };
-        let line = match &event.kind {
-            EventKind::Move { seat, text, ms, forced, .. } => {
-                at += 1;
-                let notes = notes.pop_front().and_then(|m| m.notes.as_ref());
-                json!({ "at": at, "seat": seat, "text": text, "ms": ms, "forced": forced, "notes": notes })
-            }
-            EventKind::Chance { text, .. } => {
-                at += 1;
-                json!({ "at": at, "text": text })
-            }
-            EventKind::Reveal { text, .. } => json!({ "word": "revealed", "text": text }),
-            EventKind::Say { seat, text } => json!({ "word": "says", "seat": seat, "text": text }),
-            EventKind::Phase { phase } => json!({ "word": "phase", "text": phase }),
+        lines.push(match &event.kind {
+            EventKind::Move { seat, text, ms, forced, .. } => MatchStep {
+                at: number(),
+                seat: Some(*seat),
+                text: text.clone(),
+                ms: Some(*ms),
+                forced: *forced,
+                notes: notes.pop_front().and_then(|m| m.notes.as_ref()).map(notes_of),
+                ..MatchStep::default()
+            },
+            EventKind::Chance { text, .. } => MatchStep { at: number(), text: text.clone(), ..MatchStep::default() },
+            EventKind::Reveal { text, .. } => line("revealed", text.clone()),
+            EventKind::Say { seat, text } => MatchStep { seat: Some(*seat), ..line("says", text.clone()) },
+            EventKind::Phase { phase } => line("phase", phase.clone()),
             EventKind::Reward { rewards } => {
                 let points: Vec<String> =
                     names.iter().zip(rewards).map(|(name, points)| format!("{name} {points}")).collect();
-                json!({ "word": "points", "text": points.join(", ") })
+                line("points", points.join(", "))
             }
             EventKind::Presence { .. } => continue,
-        };
-        lines.push(line);
+        });
     }
     lines
+}
+
+fn notes_of(notes: &Notes) -> StepNotes {
+    let number = |key: &str| notes.more.get(key).and_then(Value::as_f64);
+    StepNotes { analysis: notes.analysis.clone(), say: notes.say.clone(), value: number("value"), cp: number("cp") }
 }

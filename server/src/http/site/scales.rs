@@ -1,11 +1,13 @@
-//! Rating scales on a page, and their display names.
+//! Rating scales on a page, with their display names.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_gym::catalogue::Catalogue;
+use ludex_pages::ratings::{RatingRow, RatingTable};
 use ludex_play::runs::tournament::schedule::PART;
-use ludex_report::scale::Scale;
+use ludex_report::scale::{AgentRow, Scale};
+use serde_json::Value;
 
 use crate::ratings::RatingsSnapshot;
 use crate::server_state::ServerState;
@@ -47,4 +49,38 @@ pub(super) fn names(scales: &[Scale], catalogue: &Catalogue, suites: &Suites) ->
         }
     };
     scales.iter().map(name).collect()
+}
+
+/// Returns the table of each scale.
+pub(super) fn tables(made: &RatingsSnapshot, catalogue: &Catalogue, suites: &Suites) -> Vec<RatingTable> {
+    let pages = made.page["ratings"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let table = |((scale, page), title): ((&Scale, &Value), String)| RatingTable {
+        title,
+        games: scale.games,
+        people: is_of_people(page),
+        agents: scale.agents.iter().map(row).collect(),
+    };
+    made.scales.iter().zip(pages).zip(names(&made.scales, catalogue, suites)).map(table).collect()
+}
+
+/// Returns true if a scale of the JSON API has only matches with people.
+pub(super) fn is_of_people(scale: &Value) -> bool {
+    scale["people"] == true
+}
+
+/// Returns an agent's row. Numbers that JSON cannot represent are omitted.
+pub(super) fn row(row: &AgentRow) -> RatingRow {
+    let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
+    RatingRow {
+        name: row.name.clone(),
+        kind: row.kind,
+        rating: finite(row.rating),
+        low: finite(row.low),
+        high: finite(row.high),
+        fixed: row.fixed,
+        games: row.games,
+        wins: row.tally.wins,
+        draws: row.tally.draws,
+        losses: row.tally.losses,
+    }
 }

@@ -1,21 +1,46 @@
 //! Line charts, in the style of the reports.
+#![allow(missing_docs, reason = "names of views and fields say it")]
 
 use ludex_referee::metric::Measurement;
 use ludex_referee::suite::figure::FigureKind;
 use ludex_report::display::number;
 use ludex_report::figure;
 use ludex_report::figure::data::{Axis, ChartLine, Data, LineChart};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// Maximum number of points per line.
 const DRAWN: usize = 300;
 
 /// Named lines, each a list of (x, y) points.
-pub(super) type Series = Vec<(String, Vec<(f64, f64)>)>;
+pub type Series = Vec<(String, Vec<(f64, f64)>)>;
 
-/// Returns the template data of a chart: `{title, note, svg, x, names, rows}`. A row holds an x value and the y value
-/// of each line at that x. `None` if no line has two points.
-pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, series: Series) -> Option<Value> {
+/// Chart with its data.
+#[derive(Clone, Debug, Serialize)]
+pub struct Curve {
+    /// Title of the chart.
+    pub title: String,
+    /// Caption; may be empty.
+    pub note: String,
+    pub svg: String,
+    /// Title of the x axis.
+    pub x: String,
+    /// Names of the lines.
+    pub names: Vec<String>,
+    /// Data of the chart.
+    pub rows: Vec<CurveRow>,
+}
+
+/// Values of all lines at one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CurveRow {
+    /// Place on the x axis.
+    pub at: f64,
+    /// Text of each line's value, if the line has a point here.
+    pub values: Vec<Option<String>>,
+}
+
+/// Draws a chart. Returns `None` if no line has two points.
+pub fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, series: Series) -> Option<Curve> {
     if series.iter().all(|(_, points)| points.len() < 2) {
         return None;
     }
@@ -34,13 +59,16 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
     let at = |points: &[(f64, f64)], place: f64| {
         points.iter().find(|(at, _)| *at == place).map(|(_, value)| number(*value, digits))
     };
-    let row = |place: &f64| {
-        let values: Vec<Option<String>> = series.iter().map(|(_, points)| at(points, *place)).collect();
-        json!({ "at": place, "values": values })
-    };
-    let rows: Vec<Value> = places.iter().map(row).collect();
-    let names: Vec<&String> = series.iter().map(|(name, _)| name).collect();
-    Some(json!({ "title": title, "note": note, "svg": svg, "x": x, "names": names, "rows": rows }))
+    let row =
+        |&place: &f64| CurveRow { at: place, values: series.iter().map(|(_, points)| at(points, place)).collect() };
+    Some(Curve {
+        title: title.to_owned(),
+        note: note.to_owned(),
+        svg,
+        x: x.to_owned(),
+        rows: places.iter().map(row).collect(),
+        names: series.iter().map(|(name, _)| name.clone()).collect(),
+    })
 }
 
 /// Returns at most [`DRAWN`] evenly spaced points, including the last one.
@@ -60,10 +88,10 @@ mod tests {
     fn curve_contains_drawing_and_rows() {
         let series = vec![("<a>".to_owned(), vec![(1.0, 0.25), (3.0, -1.0)]), ("b".to_owned(), vec![(2.0, 0.5)])];
         let made = curve("Values", "", ["step", "value"], 2, series).unwrap();
-        let svg = made["svg"].as_str().unwrap();
+        let svg = &made.svg;
         assert!(svg.starts_with("<svg") && svg.contains("&lt;a&gt;") && !svg.contains("<a>"), "{svg}");
-        assert_eq!(made["rows"][1], json!({ "at": 2.0, "values": [null, "0.50"] }));
-        assert_eq!(made["rows"].as_array().unwrap().len(), 3);
+        assert_eq!(made.rows[1], CurveRow { at: 2.0, values: vec![None, Some("0.50".to_owned())] });
+        assert_eq!(made.rows.len(), 3);
         assert!(curve("Values", "", ["step", "value"], 2, vec![("a".to_owned(), vec![(1.0, 1.0)])]).is_none());
     }
 

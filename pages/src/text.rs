@@ -6,14 +6,14 @@ use minijinja::HtmlEscape;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
 /// Maximum length of a displayed name in characters.
-pub(super) const NAME: usize = 60;
+pub const NAME: usize = 60;
 
 /// Maximum length of a longer displayed text in characters.
-pub(super) const LONG: usize = 2_000;
+pub(crate) const LONG: usize = 2_000;
 
 /// Returns `text` without control characters other than line breaks and without characters that change the text
 /// direction. The result is truncated to `most` characters.
-pub(super) fn clean(text: &str, most: usize) -> String {
+pub fn clean(text: &str, most: usize) -> String {
     let turns = |c: &char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown: String =
         text.chars().filter(|c| !turns(c) && (!c.is_control() || *c == '\n')).take(most + 1).collect();
@@ -25,24 +25,24 @@ pub(super) fn clean(text: &str, most: usize) -> String {
 }
 
 /// Returns a name as HTML for a table cell, in which lines may break after `_` and `=`.
-pub(super) fn cell(name: &str) -> String {
+pub(crate) fn cell(name: &str) -> String {
     // Escape sequences contain neither of these characters.
     let escaped = HtmlEscape(&clean(name, LONG)).to_string();
     ["_", "="].into_iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
 
 /// Formats a time in milliseconds since the Unix epoch as `2026-11-23 06:04` in UTC.
-pub(super) fn when(ms: i64) -> String {
+pub(crate) fn when(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
 /// Formats an RFC 3339 time as `2026-11-23 06:04` in UTC.
-pub(super) fn minute(moment: &str) -> String {
+pub fn minute(moment: &str) -> String {
     moment.parse::<jiff::Timestamp>().map_or_else(|_| clean(moment, NAME), |t| when(t.as_millisecond()))
 }
 
 /// Percent-encodes a segment of a path or a value of a query.
-pub(super) fn path(part: &str) -> String {
+pub fn path(part: &str) -> String {
     let mut out = String::with_capacity(part.len());
     for byte in part.bytes() {
         match byte {
@@ -54,7 +54,7 @@ pub(super) fn path(part: &str) -> String {
 }
 
 /// Renders a game's Markdown documentation as HTML. Omits the title, since the page has one, and escapes embedded HTML.
-pub(super) fn rules(markdown: &str) -> String {
+pub fn rules(markdown: &str) -> String {
     let mut title = false;
     let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES).filter_map(|event| match event {
         Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }) => {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ludex_protocol::record::EndReason;
+use ludex_protocol::record::{EndReason, Footer, Outcome};
 use serde_json::{Map, Value};
 
 use super::text;
@@ -51,7 +51,7 @@ pub(super) static END_REASON_TEXTS: LazyLock<String> = LazyLock::new(|| {
 
 /// Returns the display name of each seat: the player's name, followed by the seat's name in parentheses. A numbered
 /// seat name, such as `p0`, is omitted if the player has only one seat.
-pub(super) fn called(names: &[&str], roles: &[String]) -> Vec<String> {
+pub fn called(names: &[&str], roles: &[String]) -> Vec<String> {
     let one = |(seat, name): (usize, &&str)| {
         let shown = text::clean(name, text::NAME);
         let role = roles.get(seat).cloned().unwrap_or_else(|| format!("seat {seat}"));
@@ -69,18 +69,18 @@ fn is_number(role: &str) -> bool {
 }
 
 /// Returns the text of a match's end reason, with the name of the party at fault. Empty if the match ended by the
-/// rules. `end` is the match end in the format of the JSON API.
-pub(super) fn reason(end: &Value, called: &[String]) -> String {
-    let Ok(code) = serde_json::from_value::<EndReason>(end["reason"].clone()) else { return String::new() };
-    let who = end["at_fault"].as_u64().and_then(|seat| called.get(usize::try_from(seat).ok()?));
-    why(code).replace("{}", who.map_or("a player", String::as_str))
+/// rules, or runs.
+pub fn reason(end: &Footer, called: &[String]) -> String {
+    let Some(reason) = end.reason else { return String::new() };
+    let who = end.at_fault.and_then(|seat| called.get(seat as usize));
+    why(reason).replace("{}", who.map_or("a player", String::as_str))
 }
 
 /// Returns the result of a match in sentences.
-pub(super) fn verdict(end: &Value, called: &[String]) -> String {
-    let counts = serde_json::from_value::<EndReason>(end["reason"].clone()).is_ok_and(EndReason::counts);
+pub fn verdict(end: &Footer, called: &[String]) -> String {
+    let counts = end.reason.is_some_and(EndReason::counts);
     let (why, result) = (reason(end, called), result(end, called));
-    let won = end["outcome"].as_array().is_some_and(|all| all.iter().any(|outcome| outcome == "win"));
+    let won = end.outcome.contains(&Outcome::Win);
     let said = match (why.is_empty(), won || counts) {
         (true, _) => result,
         (false, true) => format!("{result}: {why}"),
@@ -91,37 +91,35 @@ pub(super) fn verdict(end: &Value, called: &[String]) -> String {
 }
 
 /// Returns the result of a match: the winners, the losers, or each player's points.
-fn result(end: &Value, called: &[String]) -> String {
-    let outcome = |seat: usize, word: &str| end["outcome"][seat] == word;
-    let with = |word: &str| -> Vec<&str> {
-        called.iter().enumerate().filter(|(seat, _)| outcome(*seat, word)).map(|(_, name)| name.as_str()).collect()
+fn result(end: &Footer, called: &[String]) -> String {
+    let with = |outcome: Outcome| -> Vec<&str> {
+        let seats = called.iter().zip(&end.outcome).filter(|(_, of)| **of == outcome);
+        seats.map(|(name, _)| name.as_str()).collect()
     };
-    let (won, lost) = (with("win"), with("loss"));
+    let (won, lost) = (with(Outcome::Win), with(Outcome::Loss));
     if !won.is_empty() {
         return format!("{} {}", list(&won), if won.len() == 1 { "wins" } else { "win" });
     }
-    if !with("draw").is_empty() {
+    if !with(Outcome::Draw).is_empty() {
         return "Draw".to_owned();
     }
     if !lost.is_empty() {
         return format!("{} {}", list(&lost), if lost.len() == 1 { "loses" } else { "lose" });
     }
-    let returns: &[Value] = end["returns"].as_array().map(Vec::as_slice).unwrap_or_default();
-    match returns {
+    match end.returns[..] {
         [] => "Match over".to_owned(),
         [one] => points(one),
-        [first, rest @ ..] if rest.iter().all(|other| other == first) => format!("{} each", points(first)),
-        all => {
+        [first, ref rest @ ..] if rest.iter().all(|other| *other == first) => format!("{} each", points(first)),
+        ref all => {
             let each: Vec<String> =
-                called.iter().zip(all).map(|(name, value)| format!("{name}: {}", points(value))).collect();
+                called.iter().zip(all).map(|(name, value)| format!("{name}: {}", points(*value))).collect();
             each.join(", ")
         }
     }
 }
 
 /// Formats a number of points.
-pub(super) fn points(value: &Value) -> String {
-    let value = value.as_f64().unwrap_or_default();
+pub fn points(value: f64) -> String {
     format!("{value} {}", if value.abs() == 1.0 { "point" } else { "points" })
 }
 
@@ -154,7 +152,7 @@ mod tests {
 
     #[test]
     fn every_end_reason_has_a_text() {
-        let schema: Value = serde_json::from_str(include_str!("../../../../docs/protocol.schema.json")).unwrap();
+        let schema: Value = serde_json::from_str(include_str!("../../docs/protocol.schema.json")).unwrap();
         let known = schema["$defs"]["EndReason"]["oneOf"].as_array().unwrap();
         let whys: Value = serde_json::from_str(&END_REASON_TEXTS).unwrap();
         assert_eq!(whys.as_object().unwrap().len(), known.len(), "{whys}");
@@ -164,21 +162,37 @@ mod tests {
     #[test]
     fn verdict_consists_of_sentences() {
         let names = called(&["ada", "bob"], &roles(&["x", "o"]));
-        let end = |outcome: [&str; 2], returns: [f64; 2], reason: &str, at_fault: Option<u64>| {
-            verdict(&json!({ "outcome": outcome, "returns": returns, "reason": reason, "at_fault": at_fault }), &names)
+        let end = |outcome: [Outcome; 2], returns: [f64; 2], reason: EndReason, at_fault: Option<u32>| {
+            let end = Footer {
+                outcome: outcome.into(),
+                returns: returns.into(),
+                reason: Some(reason),
+                at_fault,
+                ..Footer::default()
+            };
+            verdict(&end, &names)
         };
-        let (won, none) = (["win", "loss"], ["none", "none"]);
-        assert_eq!(end(won, [1.0, -1.0], "finished", None), "ada (x) wins.");
-        assert_eq!(end(won, [1.0, -1.0], "timeout", Some(1)), "ada (x) wins: bob (o) ran out of time.");
+        let (won, none) = ([Outcome::Win, Outcome::Loss], [Outcome::None, Outcome::None]);
+        assert_eq!(end(won, [1.0, -1.0], EndReason::Finished, None), "ada (x) wins.");
+        assert_eq!(end(won, [1.0, -1.0], EndReason::Timeout, Some(1)), "ada (x) wins: bob (o) ran out of time.");
         assert_eq!(
-            end(won, [1.0, -1.0], "no_show", Some(1)),
+            end(won, [1.0, -1.0], EndReason::NoShow, Some(1)),
             "ada (x) wins: bob (o) did not show up. This match is not counted."
         );
-        assert_eq!(end(none, [0.0, 0.0], "no_show", Some(0)), "ada (x) did not show up. This match is not counted.");
-        assert_eq!(end(none, [0.0, 0.0], "infra_error", None), "The server failed. This match is not counted.");
-        assert_eq!(end(["draw", "draw"], [0.0, 0.0], "truncated", None), "Draw: the match reached its move limit.");
-        assert_eq!(end(["win", "win"], [1.0, 1.0], "finished", None), "ada (x) and bob (o) win.");
-        assert_eq!(end(none, [12.0, 12.0], "finished", None), "12 points each.");
-        assert_eq!(end(none, [1.0, 2.5], "finished", None), "ada (x): 1 point, bob (o): 2.5 points.");
+        assert_eq!(
+            end(none, [0.0, 0.0], EndReason::NoShow, Some(0)),
+            "ada (x) did not show up. This match is not counted."
+        );
+        assert_eq!(end(none, [0.0, 0.0], EndReason::InfraError, None), "The server failed. This match is not counted.");
+        assert_eq!(
+            end([Outcome::Draw, Outcome::Draw], [0.0, 0.0], EndReason::Truncated, None),
+            "Draw: the match reached its move limit."
+        );
+        assert_eq!(
+            end([Outcome::Win, Outcome::Win], [1.0, 1.0], EndReason::Finished, None),
+            "ada (x) and bob (o) win."
+        );
+        assert_eq!(end(none, [12.0, 12.0], EndReason::Finished, None), "12 points each.");
+        assert_eq!(end(none, [1.0, 2.5], EndReason::Finished, None), "ada (x): 1 point, bob (o): 2.5 points.");
     }
 }

@@ -5,26 +5,25 @@ use std::sync::LazyLock;
 use ludex_report::display::count;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, context};
-use serde_json::Value as Json;
 
-use super::{assets, result_text, text};
+use super::{AccountLink, Page, assets, result_text, text};
 
 const SOURCES: [(&str, &str); 15] = [
-    ("agent.html", include_str!("../../../../web/templates/agent.html")),
-    ("base.html", include_str!("../../../../web/templates/base.html")),
-    ("error.html", include_str!("../../../../web/templates/error.html")),
-    ("game.html", include_str!("../../../../web/templates/game.html")),
-    ("home.html", include_str!("../../../../web/templates/home.html")),
-    ("ladder.html", include_str!("../../../../web/templates/ladder.html")),
-    ("ladders.html", include_str!("../../../../web/templates/ladders.html")),
-    ("login.html", include_str!("../../../../web/templates/login.html")),
-    ("macros.html", include_str!("../../../../web/templates/macros.html")),
-    ("match.html", include_str!("../../../../web/templates/match.html")),
-    ("matches.html", include_str!("../../../../web/templates/matches.html")),
-    ("play.html", include_str!("../../../../web/templates/play.html")),
-    ("run-play.html", include_str!("../../../../web/templates/run-play.html")),
-    ("run.html", include_str!("../../../../web/templates/run.html")),
-    ("runs.html", include_str!("../../../../web/templates/runs.html")),
+    ("agent.html", include_str!("../templates/agent.html")),
+    ("base.html", include_str!("../templates/base.html")),
+    ("error.html", include_str!("../templates/error.html")),
+    ("game.html", include_str!("../templates/game.html")),
+    ("home.html", include_str!("../templates/home.html")),
+    ("ladder.html", include_str!("../templates/ladder.html")),
+    ("ladders.html", include_str!("../templates/ladders.html")),
+    ("login.html", include_str!("../templates/login.html")),
+    ("macros.html", include_str!("../templates/macros.html")),
+    ("match.html", include_str!("../templates/match.html")),
+    ("matches.html", include_str!("../templates/matches.html")),
+    ("play.html", include_str!("../templates/play.html")),
+    ("run-play.html", include_str!("../templates/run-play.html")),
+    ("run.html", include_str!("../templates/run.html")),
+    ("runs.html", include_str!("../templates/runs.html")),
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -50,12 +49,12 @@ fn words_of(value: &Value) -> String {
     if value.is_none() || value.is_undefined() { String::new() } else { value.to_string() }
 }
 
-/// Renders a template. `account` selects the account link: login (`unknown`), logout (`known`), or no link.
-pub(super) fn render(template: &str, account: &str, context: Json) -> Result<String, Error> {
-    let context = Value::from(Serde(context));
+/// Renders a page for a visitor with an account.
+pub(super) fn render(page: &Page, account: AccountLink) -> Result<String, Error> {
+    let (view, account) = (Value::from(Serde(page)), Value::from(Serde(account)));
     let (script, style, curves) = (assets::script(), assets::style(), assets::curves());
     let whys = result_text::END_REASON_TEXTS.as_str();
-    TEMPLATES.get_template(template)?.render(context! { script, style, curves, account, whys, ..context })
+    TEMPLATES.get_template(page.template())?.render(context! { script, style, curves, account, whys, ..view })
 }
 
 #[cfg(test)]

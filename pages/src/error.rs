@@ -1,0 +1,34 @@
+//! Errors, with links to related pages.
+#![allow(missing_docs, reason = "names of views and fields say it")]
+
+use serde::Serialize;
+
+/// Page in place of one that cannot be displayed.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "error", rename_all = "snake_case")]
+pub enum ErrorPage {
+    /// Failure of the server.
+    Failed,
+    /// Match that is hidden until its season ends.
+    InSeason {
+        /// Id of the match.
+        id: String,
+    },
+    /// Match of a run that has not ended.
+    InOpenRun {
+        /// Id of the match.
+        id: String,
+    },
+    /// Address with invalid parameters of a game.
+    Refused { why: String },
+    /// Address without an item.
+    Missing {
+        /// Kind of the item, such as `match`.
+        what: String,
+        /// Name of the item.
+        id: String,
+        /// Address of the page that lists all items of this kind.
+        list: String,
+        nearest: Option<String>,
+    },
+}

@@ -1,0 +1,124 @@
+//! Pages of the site for people. A view, which is a plain struct, goes in, and HTML comes out.
+//!
+//! ```
+//! use ludex_pages::login::LoginPage;
+//! use ludex_pages::{AccountLink, Page};
+//!
+//! let view = LoginPage { next: "/matches".to_owned(), why: "the token has <expired>".to_owned() };
+//! let html = Page::Login(view).render(AccountLink::Unknown).unwrap();
+//! assert!(html.starts_with("<!doctype html>") && html.contains("data-next=\"/matches\""));
+//! assert!(html.contains("the token has &lt;expired&gt;"));
+//! ```
+//!
+//! Invariants:
+//! - The crate knows no server, no store and no socket. A view has everything that its page displays.
+//! - Templates escape all texts of a view, except the drawings and the rules of a game, which are HTML already.
+//! - Names from clients are shown without control characters, and truncated.
+#![forbid(unsafe_code)]
+
+pub mod agent;
+pub mod assets;
+pub mod curve;
+pub mod error;
+pub mod game;
+pub mod home;
+pub mod ladders;
+pub mod login;
+pub mod match_list;
+pub mod match_page;
+pub mod play;
+pub mod ratings;
+pub mod result_text;
+pub mod run;
+pub mod runs;
+mod templates;
+pub mod text;
+
+use serde::Serialize;
+
+use agent::AgentPage;
+use error::ErrorPage;
+use game::GamePage;
+use home::HomePage;
+use ladders::{LadderListPage, LadderPage};
+use login::LoginPage;
+use match_list::MatchListPage;
+use match_page::MatchPage;
+pub use minijinja::Error as RenderError;
+use play::PlayPage;
+use run::{RunPage, RunPlayPage};
+use runs::RunListPage;
+
+/// Page with everything that it displays, except the account of its visitor.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Page {
+    /// Ratings, opponents and matches of an agent.
+    Agent(AgentPage),
+    /// Reason why there is no other page.
+    Error(ErrorPage),
+    /// Rules, ratings and matches of a game.
+    Game(GamePage),
+    /// Front page with the games.
+    Home(HomePage),
+    /// Table of a standing ladder.
+    Ladder(LadderPage),
+    /// List of the standing ladders.
+    LadderList(LadderListPage),
+    /// Form for a token.
+    Login(LoginPage),
+    /// Replay of a match.
+    Match(Box<MatchPage>),
+    /// List of matches, with a filter.
+    MatchList(MatchListPage),
+    /// Page on which a person plays a game.
+    Play(PlayPage),
+    /// State and results of a run.
+    Run(Box<RunPage>),
+    /// List of runs, seasons and suites.
+    RunList(RunListPage),
+    /// Page on which a person plays a run.
+    RunPlay(RunPlayPage),
+}
+
+impl Page {
+    /// Returns the file name of the page's template.
+    pub fn template(&self) -> &'static str {
+        match self {
+            Page::Agent(_) => "agent.html",
+            Page::Error(_) => "error.html",
+            Page::Game(_) => "game.html",
+            Page::Home(_) => "home.html",
+            Page::Ladder(_) => "ladder.html",
+            Page::LadderList(_) => "ladders.html",
+            Page::Login(_) => "login.html",
+            Page::Match(_) => "match.html",
+            Page::MatchList(_) => "matches.html",
+            Page::Play(_) => "play.html",
+            Page::Run(_) => "run.html",
+            Page::RunList(_) => "runs.html",
+            Page::RunPlay(_) => "run-play.html",
+        }
+    }
+
+    /// Returns the page as HTML, with the account link of its visitor.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the template cannot display the view.
+    pub fn render(&self, account: AccountLink) -> Result<String, RenderError> {
+        templates::render(self, account)
+    }
+}
+
+/// AccountLink of a visitor, which selects the account link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccountLink {
+    /// Visitor with a token: the link logs out.
+    Known,
+    /// Visitor without a token, on a server that requires one: the link logs in.
+    Unknown,
+    /// Visitor of a server that requires no token: no link.
+    Needless,
+}

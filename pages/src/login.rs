@@ -1,0 +1,12 @@
+//! The form for a token.
+
+use serde::Serialize;
+
+/// Page on which a visitor enters a token.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoginPage {
+    /// Address of the page that follows.
+    pub next: String,
+    /// Reason why the visitor's token is rejected; empty without a token.
+    pub why: String,
+}
