@@ -11,7 +11,7 @@ const OUTPUT = new URL('src/messages.ts', import.meta.url);
 const WIDTH = 120;
 
 /** Names of message types; all others are the type in Pascal case, for requests with the suffix `Request`. */
-const CLIENT_NAMES = { hello: 'Hello', open: 'Open', join: 'Join', enrol: 'Enrol', organise: 'Organise', ack: 'Ack', pong: 'Pong' };
+const CLIENT_NAMES = { hello: 'Hello', open: 'Open', join: 'Join', enrol: 'Enrol', ack: 'Ack', pong: 'Pong' };
 const SERVER_NAMES = {
   pong: 'ServerPong', ping: 'ServerPing', spec: 'SpecReply', batch: 'WireBatch', ok: 'Done', turn: 'TurnMessage',
   event: 'MatchEvent', error: 'ErrorMessage',

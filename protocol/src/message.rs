@@ -30,8 +30,6 @@ mod matches;
 mod ok;
 mod open;
 mod opened;
-mod organise;
-mod organised;
 mod ping;
 mod pong;
 mod progress;
@@ -65,9 +63,9 @@ use crate::limits::Limits;
 pub use self::{
     accepted::*, ack::*, act::*, act_refused::*, batch::*, clone::*, close::*, describe::*, draining::*, enrol::*,
     enrolled::*, event::*, games::*, hello::*, join::*, joined::*, leave::*, list_games::*, list_matches::*,
-    match_end::*, match_start::*, matches::*, ok::*, open::*, opened::*, organise::*, organised::*, ping::*, pong::*,
-    progress::*, queued::*, reset::*, resign::*, restore::*, resync::*, run_end::*, snapshot::*, snapshots::*, spec::*,
-    spectate::*, step::*, suites::*, turn::*, unspectate::*, view::*, viewed::*, welcome::*, withdraw::*,
+    match_end::*, match_start::*, matches::*, ok::*, open::*, opened::*, ping::*, pong::*, progress::*, queued::*,
+    reset::*, resign::*, restore::*, resync::*, run_end::*, snapshot::*, snapshots::*, spec::*, spectate::*, step::*,
+    suites::*, turn::*, unspectate::*, view::*, viewed::*, welcome::*, withdraw::*,
 };
 pub use crate::error::Issue;
 pub use crate::legal::Legal;
@@ -236,8 +234,6 @@ messages! {
     Enrol(Box<Enrol>),
     /// Ends the agent's run early.
     Withdraw(Withdraw),
-    /// Creates a tournament between agents and clients.
-    Organise(Box<Organise>),
 }
 
 messages! {
@@ -287,8 +283,6 @@ messages! {
     Suites(SuiteList),
     /// Reply to `enrol`, with the progress of the run.
     Enrolled(Enrolled),
-    /// Reply to `organise`, with the tickets of the clients.
-    Organised(Organised),
     /// Event: a match of a run has finished.
     Progress(Box<Progress>),
     /// Event: a run has ended.
@@ -310,7 +304,7 @@ impl ClientMessage {
         !self.replies().is_empty()
     }
 
-    /// Returns true if the message starts new work (`open`, `clone`, `join`, `enrol`, `organise`), which a draining
+    /// Returns true if the message starts new work (`open`, `clone`, `join`, `enrol`), which a draining
     /// server refuses.
     pub fn starts_work(&self) -> bool {
         self.facts().starts_work()

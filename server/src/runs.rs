@@ -14,6 +14,8 @@ mod queries;
 mod season;
 mod server_executor;
 
+pub use organise::{TournamentEntrant, TournamentRequest, TournamentTicket};
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};

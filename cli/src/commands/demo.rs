@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ludex_agents::AgentSpec;
-use ludex_client::protocol::message::{AgentId, Enrol, Organise, TournamentEntrant};
+use ludex_client::protocol::message::{AgentId, Enrol};
 use ludex_client::{Client, Options, Player};
 use ludex_play::remote_agent::RemoteAgent;
 use ludex_play::runs::folder::{RunStatus, path_of};
+use ludex_referee::tournament::TournamentFormat;
 use ludex_server::config::Config;
-use ludex_server::runs::Runs;
+use ludex_server::runs::{Runs, TournamentEntrant, TournamentRequest};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -80,14 +81,16 @@ async fn play_tournament(args: &Args, url: &str, runs: &Arc<Runs>) -> anyhow::Re
     let mut names: Vec<String> = AGENTS.iter().map(|spec| name(spec)).collect();
     names.push(DROPS.to_owned());
     names.extend(python.then(|| PYTHON.to_owned()));
-    let entrants = names.iter().map(|name| TournamentEntrant { name: name.clone(), ..TournamentEntrant::default() });
-    let request = Organise {
+    let entrants = names.iter().map(|name| TournamentEntrant { name: name.clone(), agent: None, owner: None });
+    let request = TournamentRequest {
         run: run.clone(),
         game: args.game.clone(),
-        format: "double_round_robin".to_owned(),
+        format: TournamentFormat::DoubleRoundRobin,
         blocks: args.blocks,
+        strikes: 0,
+        move_ms: None,
+        grace_ms: None,
         entrants: entrants.collect(),
-        ..Organise::default()
     };
     runs.organise(&request).await?;
     let total = names.len() * (names.len() - 1) * args.blocks as usize;

@@ -69,13 +69,7 @@ pub(super) struct Args {
     /// Listen at this address for remote entrants (spec remote)
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["estimate", "jobs"])]
     listen: Option<SocketAddr>,
-    /// Run the tournament on this server; requires a token with the scope admin
-    #[arg(long, value_name = "URL", conflicts_with_all = ["estimate", "jobs", "listen"])]
-    server: Option<String>,
-    /// Authenticate at --server with this token [default: LUDEX_TOKEN from the environment]
-    #[arg(long, requires = "server")]
-    token: Option<String>,
-    /// Wait this many seconds for absent entrants, in a tournament on a server
+    /// Wait this many seconds for absent entrants, with --listen
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=604_800))]
     absence_timeout: u64,
     /// Check the entrants and estimate the duration, without playing
@@ -122,14 +116,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(address) = args.listen {
         return served::serve(&args, address, &run, &agents);
     }
-    if let Some(url) = &args.server {
-        return served::submit(&args, url, &run, &agents);
-    }
     for entry in &agents.entries {
         if let AgentSource::Spec(spec) = &entry.source
             && spec.class() == AgentClass::Remote
         {
-            bail!("expected --listen or --server for the remote entrant {}", entry.name);
+            bail!("expected --listen for the remote entrant {}", entry.name);
         }
     }
     let entrants = agents.entries.len();

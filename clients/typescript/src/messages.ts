@@ -559,24 +559,6 @@ export interface Tokens {
   out: number;
 }
 
-/** An entrant of a tournament. */
-export interface TournamentEntrant {
-  /** Name of the entrant, unique in the tournament. A client plays under this name. */
-  name: string;
-  /** Spec of a server agent. Absent: the entrant is a client. */
-  agent?: string;
-  /** Owner of the client's token; absent for a guest. */
-  owner?: string;
-}
-
-/** The ticket of a client that takes part in a tournament. */
-export interface TournamentTicket {
-  /** Name of the entrant. */
-  name: string;
-  /** Value for `ticket` in a `join`, for clients that do not enroll. */
-  ticket: string;
-}
-
 /** Relation between the returns of the seats. */
 export type Utility = 'zero_sum' | 'constant_sum' | 'general_sum' | 'identical';
 
@@ -910,28 +892,6 @@ export interface WithdrawRequest {
   run: string;
 }
 
-/** `organise`: creates a tournament between server agents and clients. */
-export interface Organise {
-  /** Name of the tournament's run. */
-  run: string;
-  /** Game string, with parameters if needed. */
-  game: string;
-  /** Format: `round_robin`, `double_round_robin`, `swiss` or `ladder`. */
-  format: string;
-  /** Number of rounds of a Swiss tournament. Absent: the usual number of rounds for the number of entrants. */
-  rounds?: number;
-  /** Number of seeds for each pairing. */
-  blocks?: number;
-  /** An entrant is excluded after it has ended this many matches by its own failures; 0: never. */
-  strikes?: number;
-  /** Time per move in milliseconds. Absent: 30 seconds. */
-  move_ms?: number;
-  /** Milliseconds for which the tournament waits for clients to connect or reconnect. Absent: five minutes. */
-  grace_ms?: number;
-  /** Entrants of the tournament. */
-  entrants: TournamentEntrant[];
-}
-
 /** Fields of the requests by type, and their replies. */
 export interface Requests {
   ping: [PingRequest, ServerPong];
@@ -955,7 +915,6 @@ export interface Requests {
   suites: [SuitesRequest, Suites];
   enrol: [Enrol, Enrolled];
   withdraw: [WithdrawRequest, Done];
-  organise: [Organise, Organised];
 }
 
 export type ClientMessage =
@@ -1356,16 +1315,6 @@ export interface Enrolled {
   done: number;
   /** Estimated remaining time in milliseconds, if known. */
   eta_ms?: number;
-}
-
-/** `organised`: reply to `organise`. */
-export interface Organised {
-  type: 'organised';
-  re?: number;
-  /** Name of the tournament's run. */
-  run: string;
-  /** One ticket for each client that takes part. */
-  tickets: TournamentTicket[];
 }
 
 /** `progress`: a match of a run has finished. */

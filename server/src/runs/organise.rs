@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ludex_protocol::error::{ErrorCode, Refusal, truncate_text};
-use ludex_protocol::message::{Enrol, Organise, Organised, TournamentTicket};
+use ludex_protocol::message::Enrol;
 use ludex_protocol::spec::Params;
 use ludex_referee::suite::is_word;
 use ludex_referee::tournament::TournamentFormat;
 use ludex_store::{TicketRow, Write};
+use serde::Deserialize;
 
 use super::Runs;
 use super::enrolment::{EnrolledAgent, Enrolment, StoredTournament};
@@ -24,13 +25,65 @@ const MOST: usize = 1_024;
 /// Default number of concurrent matches per client.
 const SLOTS: u32 = 1;
 
+/// Entrants and settings of a tournament between clients and the server's agents.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TournamentRequest {
+    /// Name of the run.
+    pub run: String,
+    /// Game string, with parameters if needed.
+    pub game: String,
+    pub format: TournamentFormat,
+    /// Number of blocks per pairing, each on its own seed.
+    #[serde(default = "one")]
+    pub blocks: u32,
+    /// Number of matches that an entrant must end by its own failures to be disqualified; 0 means that no entrant is
+    /// disqualified.
+    #[serde(default)]
+    pub strikes: u32,
+    /// Time per move in milliseconds; by default 30 seconds.
+    pub move_ms: Option<u64>,
+    /// Milliseconds for which the tournament waits for clients to enroll, and for an absent client; by default five
+    /// minutes.
+    pub grace_ms: Option<u64>,
+    pub entrants: Vec<TournamentEntrant>,
+}
+
+/// Entrant of a tournament.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TournamentEntrant {
+    /// Name of the entrant, unique in the tournament. A client plays under this name.
+    pub name: String,
+    /// Spec or name of a server agent; `None` for a client.
+    pub agent: Option<String>,
+    /// Owner of the client's token; `None` for a guest.
+    pub owner: Option<String>,
+}
+
+/// Ticket of a client in a tournament.
+#[derive(Clone, Debug)]
+pub struct TournamentTicket {
+    /// Name of the entrant.
+    pub name: String,
+    /// Value for `ticket` in a `join`, for clients that do not enroll.
+    pub ticket: String,
+}
+
+fn one() -> u32 {
+    1
+}
+
 impl Runs {
-    /// Creates a tournament, which starts when its clients have enrolled.
+    /// Creates a tournament, which starts when its clients have enrolled. Returns a ticket for each client.
     ///
     /// # Errors
     ///
     /// Invalid settings, by field, or a taken run name.
-    pub async fn organise(self: &Arc<Self>, request: &Organise) -> Result<Organised, Box<Refusal>> {
+    pub async fn organise(
+        self: &Arc<Self>,
+        request: &TournamentRequest,
+    ) -> Result<Vec<TournamentTicket>, Box<Refusal>> {
         let _one_by_one = self.enrolling.lock().await;
         let run = &request.run;
         if !is_word(run) || run.len() > 64 {
@@ -69,10 +122,10 @@ impl Runs {
             host.start(self);
         }
         let ticket = |e: EnrolledAgent| TournamentTicket { name: e.agent, ticket: e.ticket };
-        Ok(Organised { run: run.clone(), tickets: entrants.into_iter().map(ticket).collect() })
+        Ok(entrants.into_iter().map(ticket).collect())
     }
 
-    fn cup(&self, request: &Organise) -> Result<(StoredTournament, Vec<EnrolledAgent>), Box<Refusal>> {
+    fn cup(&self, request: &TournamentRequest) -> Result<(StoredTournament, Vec<EnrolledAgent>), Box<Refusal>> {
         let bad = |path: &str, message: &str| Box::new(Refusal::new(ErrorCode::BadField, message).path(path));
         let game = self.hub.config.catalogue.load(&request.game, &Params::new())?;
         let names: BTreeSet<&str> = request.entrants.iter().map(|e| e.name.as_str()).collect();
@@ -83,19 +136,6 @@ impl Runs {
             let e = bad("entrants", "expected a name of 1 to 40 characters of A-Za-z0-9._-").at(at);
             return Err(Box::new(e.got(truncate_text(&request.entrants[at].name))));
         }
-        let format = match request.format.as_str() {
-            "round_robin" => TournamentFormat::RoundRobin,
-            "double_round_robin" => TournamentFormat::DoubleRoundRobin,
-            "swiss" => {
-                let rounds = request.rounds.map(|rounds| TournamentFormat::Swiss { rounds });
-                rounds.unwrap_or_else(|| TournamentFormat::swiss(request.entrants.len()))
-            }
-            "ladder" => TournamentFormat::Ladder,
-            other => {
-                let e = bad("format", "expected a tournament format").got(truncate_text(other));
-                return Err(Box::new(e.allowed(vec!["round_robin", "double_round_robin", "swiss", "ladder"])));
-            }
-        };
         let (mut agents, mut clients) = (Vec::new(), Vec::new());
         for (at, entrant) in request.entrants.iter().enumerate() {
             let spec = match &entrant.agent {
@@ -119,7 +159,7 @@ impl Runs {
         let grace_ms = request.grace_ms.unwrap_or(GRACE_MS);
         let terms = StoredTournament {
             game: game.spec().string.clone(),
-            format,
+            format: request.format,
             blocks: request.blocks.into(),
             strikes: request.strikes.into(),
             move_s: request.move_ms.unwrap_or(MOVE_MS).div_ceil(1_000).max(1),

@@ -254,7 +254,6 @@ impl<S: Io> Connection<S> {
             | ClientMessage::Suites(_)
             | ClientMessage::Enrol(_)
             | ClientMessage::Withdraw(_)
-            | ClientMessage::Organise(_)
             | ClientMessage::Spectate(_)
             | ClientMessage::Unspectate(_) => {
                 self.work.replies.mark_in_flight(id, asked, true);

@@ -145,15 +145,6 @@ impl MatchClient {
                 let (runs, session) = (self.runs.clone(), self.session.clone());
                 tokio::spawn(async move { runs.enrol(&session, re, *enrol).await });
             }
-            ClientMessage::Organise(organise) => {
-                let (runs, mailbox) = (self.runs.clone(), self.mailbox.clone());
-                tokio::spawn(async move {
-                    match runs.organise(&organise).await {
-                        Ok(organised) => mailbox.reply(re, ServerMessage::Organised(organised)),
-                        Err(refusal) => mailbox.reply(re, *refusal),
-                    }
-                });
-            }
             ClientMessage::Withdraw(withdraw) => {
                 match Box::pin(self.runs.withdraw(&self.session, &withdraw.run)).await {
                     Ok(()) => self.reply(re, ServerMessage::Ok(Default::default())),

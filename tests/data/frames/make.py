@@ -199,12 +199,6 @@ CLIENT = [
     ("enrol_roles", 4, "enrol", {
         "suite": "mine", "run": "mine", "roles": {"reference": ["random", "mcts sims=100"]}}),
     ("withdraw", 5, "withdraw", {"run": "mine"}),
-    ("organise", 6, "organise", {
-        "run": "cup", "game": "tic_tac_toe", "format": "double_round_robin",
-        "entrants": [{"name": "ann"}, {"name": "house", "agent": "random"}]}),
-    ("organise_all", 6, "organise", {
-        "run": "cup", "game": "tic_tac_toe", "format": "swiss", "rounds": 3, "blocks": 2, "strikes": 3, "move_ms": 5000,
-        "grace_ms": 60000, "entrants": [{"name": "ann", "owner": "school"}, {"name": "house", "agent": "random"}]}),
 ]
 SERVER = [
     ("welcome", 1, "welcome", {
@@ -292,7 +286,6 @@ SERVER = [
             "part": "nim", "game": "nim(pile_sizes=1;3;5;7,is_misere=true)", "matches": 8, "candidates": 1,
             "metrics": ["length"]}]}]}),
     ("enrolled", 4, "enrolled", {"run": "mine", "join": "j_1", "due": 6, "done": 2, "eta_ms": 60000}),
-    ("organised", 6, "organised", {"run": "cup", "tickets": [{"name": "ann", "ticket": "t_5f2a"}]}),
     ("progress", None, "progress", {
         "run": "mine", "done": 3, "due": 5, "verdict_so_far": {"nim": {"wins": 2, "draws": 0, "losses": 1}}}),
     ("run_end", None, "run_end", {

@@ -77,6 +77,16 @@ async fn log_has_one_line_per_start_and_end_of_session_and_match() {
 }
 
 #[tokio::test]
+async fn tournament_cannot_be_created_over_the_wire() {
+    let server = Server::start(|_| {}).await;
+    let mut bot = Bot::new(server.address, "mybot").await;
+    let entrants = json!([{"name": "one", "agent": "random"}, {"name": "two", "agent": "random"}]);
+    let cup = json!({"run": "cup", "game": "tic_tac_toe", "format": "round_robin", "entrants": entrants});
+    assert_eq!(bot.call("organise", cup).await["code"], "unknown_type");
+    assert!(server.runs.run("cup").await.is_none());
+}
+
+#[tokio::test]
 async fn metrics_report_numbers_of_matches_joins_and_environments() {
     let server = Server::start(|_| {}).await;
     let (mut waiting, mut gym) = (Bot::new(server.address, "w").await, Client::hello(server.address).await);

@@ -1,4 +1,4 @@
-//! Tournaments whose entrants connect to a server: to one that this command starts, or to a running one.
+//! Tournaments whose entrants connect to the server that this command starts.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -6,28 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::ValueEnum as _;
 use ludex_agents::AgentClass;
-use ludex_client::{Client, Options};
 use ludex_play::agents_file::Agents;
 use ludex_play::runs::folder::{RunStatus, path_of};
-use ludex_protocol::ClientMessage;
-use ludex_protocol::ServerMessage;
-use ludex_protocol::message::{Organise, Organised, TournamentEntrant};
 use ludex_server::Config;
-use ludex_server::runs::Runs;
+use ludex_server::runs::{Runs, TournamentEntrant, TournamentRequest, TournamentTicket};
 
 use super::{Args, print_status};
 use crate::commands::serve::{bind, stop_signal};
-use crate::commands::{block_on, environment_token, log_warnings, print};
+use crate::commands::{block_on, log_warnings, print};
 
-/// Returns the request for a tournament. Adds the specs of entrants that run on the server to `named`, by entrant name.
+/// Returns the request for a tournament. Adds the specs of entrants that run on the server to `named`, by entrant name:
+/// the server seats its own agents by name, even if the agents start programs.
 fn tournament_request(
     args: &Args,
     run: &str,
     agents: &Agents,
     named: &mut BTreeMap<String, String>,
-) -> anyhow::Result<Organise> {
+) -> anyhow::Result<TournamentRequest> {
     let mut entrants = Vec::new();
     for entry in &agents.entries {
         let spec = entry.spec(&args.data.join("programs"))?;
@@ -35,15 +31,14 @@ fn tournament_request(
             (None, spec.text("owner"))
         } else {
             named.insert(entry.name.clone(), spec.to_string());
-            (Some(spec.to_string()), None)
+            (Some(entry.name.clone()), None)
         };
         entrants.push(TournamentEntrant { name: entry.name.clone(), agent, owner });
     }
-    Ok(Organise {
+    Ok(TournamentRequest {
         run: run.to_owned(),
         game: args.game.clone(),
-        format: args.format.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default(),
-        rounds: args.rounds,
+        format: args.format.format(args.rounds, entrants.len())?,
         blocks: u32::try_from(args.blocks)?,
         strikes: u32::try_from(args.max_failures)?,
         move_ms: args.move_seconds.map(|s| s * 1_000),
@@ -56,9 +51,7 @@ fn tournament_request(
 pub(super) fn serve(args: &Args, address: SocketAddr, run: &str, agents: &Agents) -> anyhow::Result<()> {
     log_warnings();
     let mut config = Config::new(&args.data);
-    let mut request = tournament_request(args, run, agents, &mut config.opponents.named)?;
-    // The server seats its own agents by name, even if the agents start programs.
-    request.entrants.iter_mut().filter(|e| e.agent.is_some()).for_each(|e| e.agent = Some(e.name.clone()));
+    let request = tournament_request(args, run, agents, &mut config.opponents.named)?;
     block_on(async {
         let listener = bind(address).await?;
         let url = format!("ws://{}", listener.local_addr()?);
@@ -76,9 +69,9 @@ pub(super) fn serve(args: &Args, address: SocketAddr, run: &str, agents: &Agents
 }
 
 /// Starts or continues the tournament and waits until it ends.
-async fn play(runs: &Arc<Runs>, request: &Organise, url: &str) -> anyhow::Result<()> {
+async fn play(runs: &Arc<Runs>, request: &TournamentRequest, url: &str) -> anyhow::Result<()> {
     match runs.run(&request.run).await {
-        None => print_tickets(&runs.organise(request).await?, url),
+        None => print_tickets(&request.run, &runs.organise(request).await?, url),
         Some(_) => eprintln!("ludex: {} continues at {url}", request.run),
     }
     let bar = print::progress(0, "playing");
@@ -95,36 +88,10 @@ async fn play(runs: &Arc<Runs>, request: &Organise, url: &str) -> anyhow::Result
     }
 }
 
-/// Submits the tournament to a running server.
-pub(super) fn submit(args: &Args, url: &str, run: &str, agents: &Agents) -> anyhow::Result<()> {
-    let request = tournament_request(args, run, agents, &mut BTreeMap::new())?;
-    block_on(async {
-        let token = args.token.clone().or_else(environment_token);
-        let options = Options { token, client: ludex_play::PROGRAM.into(), ..Options::default() };
-        let (client, _) = Client::connect(url, options).await?;
-        let reply = client.request(ClientMessage::Organise(Box::new(request))).await?;
-        client.close().await;
-        let ServerMessage::Organised(organised) = reply else {
-            anyhow::bail!("expected the reply `organised`, got {}", reply.kind());
-        };
-        if args.json {
-            return Ok(print::json(&serde_json::json!(organised))?);
-        }
-        print_tickets(&organised, url);
-        let page = url.replacen("ws", "http", 1);
-        println!("standings: {}/runs/{run}", page.trim_end_matches('/'));
-        Ok(())
-    })
-}
-
 /// Prints instructions for clients that enter the tournament.
-fn print_tickets(organised: &Organised, url: &str) {
-    let run = print::plain(&organised.run);
+fn print_tickets(run: &str, tickets: &[TournamentTicket], url: &str) {
     eprintln!(
         "ludex: clients enter with `ludex join {url} --run {run} --name NAME --agent AGENT`, or with their tickets:"
     );
-    organised
-        .tickets
-        .iter()
-        .for_each(|ticket| eprintln!("{}", print::plain(&format!("{}  {}", ticket.name, ticket.ticket))));
+    tickets.iter().for_each(|ticket| eprintln!("{}  {}", ticket.name, ticket.ticket));
 }

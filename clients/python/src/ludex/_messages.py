@@ -563,49 +563,6 @@ class Withdraw(TypedDict):
     run: str
 
 
-class TournamentEntrant(TypedDict):
-    """An entrant of a tournament.
-
-    Attributes:
-        name: Name of the entrant, unique in the tournament. A client plays under this name.
-        agent: Spec of a server agent. Absent: the entrant is a client.
-        owner: Owner of the client's token; absent for a guest.
-    """
-
-    name: str
-    agent: NotRequired[str | None]
-    owner: NotRequired[str | None]
-
-
-class Organise(TypedDict):
-    """`organise`: creates a tournament between server agents and clients.
-
-    Attributes:
-        run: Name of the tournament's run.
-        game: Game string, with parameters if needed.
-        format: Format: `round_robin`, `double_round_robin`, `swiss` or `ladder`.
-        rounds: Number of rounds of a Swiss tournament. Absent: the usual number of rounds for
-            the number of entrants.
-        blocks: Number of seeds for each pairing.
-        strikes: An entrant is excluded after it has ended this many matches by its own
-            failures; 0: never.
-        move_ms: Time per move in milliseconds. Absent: 30 seconds.
-        grace_ms: Milliseconds for which the tournament waits for clients to connect or
-            reconnect. Absent: five minutes.
-        entrants: Entrants of the tournament.
-    """
-
-    run: str
-    game: str
-    format: str
-    rounds: NotRequired[int | None]
-    blocks: NotRequired[int]
-    strikes: NotRequired[int]
-    move_ms: NotRequired[int | None]
-    grace_ms: NotRequired[int | None]
-    entrants: list[TournamentEntrant]
-
-
 Scope: TypeAlias = Literal["gym", "play", "spectate", "admin"]
 """A permission that a token grants."""
 
@@ -1745,30 +1702,6 @@ class Enrolled(TypedDict):
     eta_ms: NotRequired[int | None]
 
 
-class TournamentTicket(TypedDict):
-    """The ticket of a client that takes part in a tournament.
-
-    Attributes:
-        name: Name of the entrant.
-        ticket: Value for `ticket` in a `join`, for clients that do not enroll.
-    """
-
-    name: str
-    ticket: str
-
-
-class Organised(TypedDict):
-    """`organised`: reply to `organise`.
-
-    Attributes:
-        run: Name of the tournament's run.
-        tickets: One ticket for each client that takes part.
-    """
-
-    run: str
-    tickets: list[TournamentTicket]
-
-
 class Progress(TypedDict):
     """`progress`: a match of a run has finished.
 
@@ -2170,13 +2103,6 @@ class WithdrawRequest(Withdraw):
     id: int
 
 
-class OrganiseRequest(Organise):
-    """Creates a tournament between agents and clients."""
-
-    type: Literal["organise"]
-    id: int
-
-
 ClientMessage: TypeAlias = (
     "HelloRequest"
     " | PingRequest"
@@ -2202,7 +2128,6 @@ ClientMessage: TypeAlias = (
     " | SuitesRequest"
     " | EnrolRequest"
     " | WithdrawRequest"
-    " | OrganiseRequest"
 )
 """A message sent by a client."""
 
@@ -2403,13 +2328,6 @@ class EnrolledMessage(Enrolled):
     re: NotRequired[int]
 
 
-class OrganisedMessage(Organised):
-    """Reply to `organise`, with the tickets of the clients."""
-
-    type: Literal["organised"]
-    re: NotRequired[int]
-
-
 class ProgressMessage(Progress):
     """Event: a match of a run has finished."""
 
@@ -2467,7 +2385,6 @@ ServerMessage: TypeAlias = (
     " | MatchesMessage"
     " | SuitesMessage"
     " | EnrolledMessage"
-    " | OrganisedMessage"
     " | ProgressMessage"
     " | RunEndMessage"
     " | DrainingMessage"

@@ -211,6 +211,10 @@ fn invalid_tournament_errors_state_the_reason() {
     fails(&of("tic_tac_toe", "one.toml"), "expected at least 2 entrants, got 1");
     let ran = ludex(at, &tournament("ladder", &["--run", "Cup 1"]));
     assert_eq!(ran.code, 2, "--run is given twice");
+    fs::write(at.join("far.toml"), "[agents.ann]\nspec = \"remote\"\n[agents.house]\nspec = \"random\"\n").unwrap();
+    fails(&of("tic_tac_toe", "far.toml"), "expected --listen for the remote entrant ann");
+    let ran = ludex(at, &tournament("ladder", &["--server", "ws://127.0.0.1:1"]));
+    assert!(ran.code == 2 && ran.err.contains("unexpected argument '--server'"), "{}", ran.err);
     // A resumed run uses the settings with which it started.
     ludex(at, &tournament("ladder", &["--move-seconds", "7"])).well();
     assert!(fs::read_to_string(at.join("ludex-data/runs/cup/suite.toml")).unwrap().contains("limit_s = 7"));
