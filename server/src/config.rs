@@ -8,6 +8,7 @@ use ludex_env::Games;
 use ludex_gym::opponents::Opponents;
 use ludex_protocol::Limits;
 
+use crate::retention::Retention;
 use crate::seasons::SuiteSeasons;
 use crate::standing_ladders::LadderTerms;
 use crate::suites::Suites;
@@ -49,6 +50,8 @@ pub struct Config {
     pub ladders: Vec<LadderTerms>,
     /// Maximum time for running matches to finish during shutdown.
     pub drain: Duration,
+    /// Ages at which the server removes old data.
+    pub retention: Retention,
 }
 
 /// Matches that are paired by default. A pair is two matches with one seed and swapped seats.
@@ -108,6 +111,7 @@ impl Config {
             seasons: Vec::new(),
             ladders: Vec::new(),
             drain: Duration::from_secs(30),
+            retention: Retention::default(),
         }
     }
 }

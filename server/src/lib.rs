@@ -44,6 +44,7 @@ mod page_cache;
 mod peer;
 mod ratings;
 mod response_body;
+pub mod retention;
 pub mod runs;
 pub mod seasons;
 mod server_state;

@@ -23,6 +23,7 @@ use crate::config::Config;
 use crate::http;
 use crate::metrics::Metrics;
 use crate::peer::Peer;
+use crate::retention;
 use crate::runs::Runs;
 use crate::server_state::ServerState;
 use crate::sessions::Control;
@@ -105,6 +106,7 @@ async fn serve_until(
         tokio::spawn(shared.runs.clone().watch_runs()),
         tokio::spawn(hub.clone().watch_ladders()),
         tokio::spawn(hub.clone().watch_ended()),
+        tokio::spawn(retention::watch(Arc::downgrade(&shared))),
     ];
     {
         let mut told = pin!(async {

@@ -9,11 +9,13 @@ mod enrol;
 mod enrolment;
 mod enrolment_state;
 mod host;
+mod old_run;
 mod organise;
 mod queries;
 mod season;
 mod server_executor;
 
+pub(crate) use old_run::OldRun;
 pub use organise::{TournamentEntrant, TournamentRequest, TournamentTicket};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -38,7 +40,7 @@ pub struct Runs {
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
     /// Finished runs of seasons that have not ended, by name.
     held: Mutex<BTreeMap<String, Enrolment>>,
-    /// Ids of the secrets of all seasons with public seeds.
+    /// Ids of the secrets of all seasons with public seeds, and of removed runs.
     shown: Mutex<BTreeSet<String>>,
     /// Senders for runs that wait for the record of a match, by match id.
     waiting: Mutex<HashMap<String, oneshot::Sender<Record>>>,

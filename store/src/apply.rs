@@ -1,8 +1,9 @@
 //! SQL statements for writes. Each connection caches its prepared statements.
 
-use rusqlite::{Connection, Params, params};
+use rusqlite::{Connection, OptionalExtension as _, Params, params};
 
 use super::StoreError;
+use super::retention::REMOVABLE;
 use super::rows::{EndRow, MatchRow, Write};
 
 const START: &str = "INSERT INTO matches (id, game, string, rated, run, header, secret, started_ms) \
@@ -26,7 +27,13 @@ const RELEASE: &str = "UPDATE matches SET released = \
                        (SELECT coalesce(max(released), 0) + 1 FROM matches WHERE released IS NOT NULL) \
                        WHERE id = ?1 AND ended_ms IS NOT NULL AND released IS NULL";
 const RESTARTED: &str = "UPDATE matches SET restarts = ?2 WHERE id = ?1";
-const FORGET: &str = "DELETE FROM acts WHERE match = (SELECT seq FROM matches WHERE id = ?1 AND ended_ms IS NOT NULL)";
+const FORGET: &str = "DELETE FROM acts WHERE match = (SELECT seq FROM matches WHERE id = ?1 AND ended_ms IS NOT NULL) \
+                      AND n >= ?2";
+const MATCH_GONE: [&str; 3] = [
+    "DELETE FROM records WHERE match = ?1",
+    "DELETE FROM seats WHERE match = ?1",
+    "DELETE FROM matches WHERE seq = ?1",
+];
 const SESSION: &str = "INSERT OR REPLACE INTO sessions (id, key_hash, old_key, agent, body, expires_ms) \
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const SESSION_GONE: [&str; 2] = ["DELETE FROM sessions WHERE id = ?1", "DELETE FROM joins WHERE session = ?1"];
@@ -72,7 +79,8 @@ pub(super) fn apply(to: &Connection, write: &Write) -> Result<(), Failed> {
         }
         Write::Released { ids } => ids.iter().try_for_each(|id| run(to, RELEASE, [id]).map(drop))?,
         Write::Restarted { id, restarts } => drop(run(to, RESTARTED, params![id, restarts])?),
-        Write::Forget { ids } => ids.iter().try_for_each(|id| run(to, FORGET, [id]).map(drop))?,
+        Write::Forget { id, from } => drop(run(to, FORGET, params![id, int(*from)])?),
+        Write::MatchGone { id } => remove_match(to, id)?,
         Write::Session(row) => {
             let values = params![row.id, row.key_hash, row.old_key, row.agent, row.body, row.expires_ms];
             run(to, SESSION, values)?;
@@ -149,6 +157,14 @@ fn ended(to: &Connection, id: &str, end: &EndRow) -> Result<(), Failed> {
     }
     run(to, RECORD, params![id, end.footer, end.record])?;
     Ok(())
+}
+
+fn remove_match(to: &Connection, id: &str) -> rusqlite::Result<()> {
+    let text = format!(
+        "SELECT m.seq FROM matches m WHERE m.id = ?1 AND NOT EXISTS (SELECT 1 FROM acts a WHERE a.match = m.seq){REMOVABLE}"
+    );
+    let seq: Option<i64> = to.prepare_cached(&text)?.query_row([id], |row| row.get(0)).optional()?;
+    seq.map_or(Ok(()), |seq| MATCH_GONE.iter().try_for_each(|text| run(to, text, [seq]).map(drop)))
 }
 
 /// Executes a statement and returns the number of changed rows.

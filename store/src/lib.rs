@@ -40,6 +40,7 @@ mod permissions;
 mod random;
 mod read;
 mod readers;
+mod retention;
 mod rows;
 pub mod snapshot;
 mod token;
@@ -63,6 +64,7 @@ pub use open::{LOCK_FILE, STORE_FILE};
 pub use permissions::restrict_new_files;
 pub use random::random_bytes;
 use readers::Readers;
+pub use retention::OldRows;
 pub use rows::{
     ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, MatchState, RecordRow, SeatRow, SessionRow, StoredMatch,
     TicketRow, TokenRow, Write,

@@ -267,6 +267,17 @@ impl Store {
         Ok(self.all(query, |row| row.get(0)).await?.pop())
     }
 
+    /// Returns the keys with values that start with `prefix`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`running`](Self::running).
+    pub async fn meta_keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        let mut query = Query::new("SELECT key FROM meta");
+        query.and(" WHERE substr(key, 1, length(?1)) = ?1", prefix.to_owned());
+        self.all(query, |row| row.get(0)).await
+    }
+
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -275,7 +286,7 @@ impl Store {
     }
 
     /// Returns all rows of a query.
-    async fn all<T: Send + 'static>(
+    pub(super) async fn all<T: Send + 'static>(
         &self,
         query: Query,
         read: impl Fn(&Row<'_>) -> rusqlite::Result<T> + Send + 'static,
@@ -285,18 +296,18 @@ impl Store {
 }
 
 /// Text of a query, and the values for its `?` placeholders, in order.
-struct Query {
-    text: String,
+pub(super) struct Query {
+    pub(super) text: String,
     values: Vec<Value>,
 }
 
 impl Query {
-    fn new(text: &str) -> Self {
+    pub(super) fn new(text: &str) -> Self {
         Query { text: text.to_owned(), values: Vec::new() }
     }
 
     /// Appends text with one `?` placeholder, and the placeholder's value.
-    fn and(&mut self, text: &str, value: impl Into<Value>) {
+    pub(super) fn and(&mut self, text: &str, value: impl Into<Value>) {
         self.text.push_str(text);
         self.values.push(value.into());
     }
@@ -502,7 +513,7 @@ fn signed(n: u64) -> i64 {
 }
 
 /// Converts a stored integer back to `u64`.
-fn unsigned(n: i64) -> u64 {
+pub(super) fn unsigned(n: i64) -> u64 {
     n.max(0).cast_unsigned()
 }
 

@@ -233,8 +233,16 @@ pub enum Write {
     /// Release of the seeds, salts and records of these matches. Submit the release with the [`Write::MatchEnd`] of the
     /// last match that shares the seed. Unknown and running matches are unchanged.
     Released { ids: Vec<String> },
-    /// Deletion of the logs of these ended matches; their records stay. Running matches are unchanged.
-    Forget { ids: Vec<String> },
+    /// Deletion of the rows of an ended match's log from the index `from` on; its record stays. A running match is
+    /// unchanged.
+    Forget {
+        id: String,
+        /// Index in the log, from 0.
+        from: u64,
+    },
+    /// Deletion of an unrated match without a log, with its record. No effect if the match is running or unreleased, is
+    /// the newest one, or belongs to an open join.
+    MatchGone { id: String },
     /// New or changed session.
     Session(SessionRow),
     /// End of a session and its joins.

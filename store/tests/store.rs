@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ludex_store::{
-    ActRow, EndRow, JoinRow, MatchFilter, MatchRow, SeatRow, SessionRow, Store, StoreError, TicketRow, TokenHash,
-    TokenRow, Write,
+    ActRow, EndRow, JoinRow, MatchFilter, MatchRow, OldRows, SeatRow, SessionRow, Store, StoreError, TicketRow,
+    TokenHash, TokenRow, Write,
 };
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -102,10 +102,61 @@ async fn stored_match_is_read_back_unchanged() {
 
     // A running match is neither released nor deleted.
     let both = || vec!["m_1".to_owned(), "m_2".to_owned(), "m_3".to_owned()];
-    store.write(vec![act("m_2", 0), Write::Released { ids: both() }, Write::Forget { ids: both() }]).await.unwrap();
+    let forget = |id: &str| Write::Forget { id: id.to_owned(), from: 0 };
+    store
+        .write(vec![act("m_2", 0), Write::Released { ids: both() }, forget("m_1"), forget("m_2"), forget("m_3")])
+        .await
+        .unwrap();
     let (ended, other) = (store.episode("m_1").await.unwrap().unwrap(), store.episode("m_2").await.unwrap().unwrap());
     assert_eq!((ended.released, ended.acts.len(), ended.row), (true, 0, first));
     assert_eq!((other.released, other.acts.len()), (false, 1));
+}
+
+#[tokio::test]
+async fn only_old_released_matches_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).await;
+    let unrated = |id: &str| Write::MatchStart(MatchRow { rated: false, ..row(id) });
+    let released = |id: &str| Write::Released { ids: vec![id.to_owned()] };
+    let mut joined = MatchRow { rated: false, ..row("m_joined") };
+    joined.seats[0].join = Some("j_1".to_owned());
+    let join = JoinRow { id: "j_1".to_owned(), session: "s_1".to_owned(), body: "{}".to_owned() };
+    store.write(vec![Write::Join(join), Write::MatchStart(joined)]).await.unwrap();
+    let ids = ["m_rated", "m_running", "m_unreleased", "m_young", "m_old", "m_newest"];
+    store.write(ids.iter().map(|id| if *id == "m_rated" { start(id) } else { unrated(id) }).collect()).await.unwrap();
+    for id in ids {
+        store.write((0..3).map(|n| act(id, n)).collect()).await.unwrap();
+    }
+    let ends = ["m_joined", "m_rated", "m_unreleased", "m_old", "m_newest"].map(|id| end(id, 1_000));
+    store.write(ends.into_iter().chain([end("m_young", 2_000)]).collect()).await.unwrap();
+    let public = ["m_joined", "m_rated", "m_young", "m_old", "m_newest"].map(released);
+    store.write(public.into()).await.unwrap();
+
+    let counts =
+        async || (store.count_old(OldRows::Logs, 2_000).await, store.count_old(OldRows::UnratedMatches, 2_000).await);
+    let (logs, unrated) = counts().await;
+    assert_eq!((logs.unwrap(), unrated.unwrap()), (3, 1));
+    assert_eq!(store.remove_old(OldRows::Logs, 2_000).await.unwrap(), 3);
+    assert_eq!(store.remove_old(OldRows::UnratedMatches, 2_000).await.unwrap(), 1);
+    let (logs, unrated) = counts().await;
+    assert_eq!((logs.unwrap(), unrated.unwrap()), (0, 0));
+    let rows = async |id: &str| store.episode(id).await.unwrap().map(|kept| kept.acts.len());
+    assert_eq!(rows("m_old").await, None);
+    assert_eq!((rows("m_rated").await, rows("m_newest").await, rows("m_joined").await), (Some(0), Some(0), Some(0)));
+    assert_eq!(
+        (rows("m_running").await, rows("m_unreleased").await, rows("m_young").await),
+        (Some(3), Some(3), Some(3))
+    );
+    // A match with its log is not removed, and numbers of releases continue.
+    store
+        .write(vec![Write::MatchGone { id: "m_young".to_owned() }, end("m_running", 3_000), released("m_running")])
+        .await
+        .unwrap();
+    assert_eq!((rows("m_young").await, store.last_release().await.unwrap()), (Some(3), 6));
+    // The join keeps the number of its matches.
+    assert_eq!(store.joins().await.unwrap()[0].1, 1);
+    store.write(vec![Write::JoinGone { id: "j_1".to_owned() }]).await.unwrap();
+    assert_eq!(store.remove_old(OldRows::UnratedMatches, 2_000).await.unwrap(), 2);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! `ludex admin`.
 
 mod backup;
+mod prune;
 mod token;
 
 #[derive(clap::Args)]
@@ -15,6 +16,8 @@ enum AdminCommand {
     Token(token::Args),
     /// Write the store, runs and ladders to one file, even while a server uses them
     Backup(backup::BackupArgs),
+    /// Remove old matches, logs and runs once, even while a server uses them
+    Prune(prune::Args),
     /// Restore a backup into a folder without a store
     Restore(backup::RestoreArgs),
 }
@@ -23,6 +26,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
         AdminCommand::Token(args) => token::run(args),
         AdminCommand::Backup(args) => backup::backup(args),
+        AdminCommand::Prune(args) => prune::run(args),
         AdminCommand::Restore(args) => backup::restore(args),
     }
 }

@@ -17,6 +17,7 @@ use ludex_gym::opponents::{Opponents, SearchLimits};
 use ludex_play::runs::evaluation::suite_text;
 use ludex_server::config::{Config, Humans, IpNet, PairMode, TlsFiles};
 use ludex_server::limits;
+use ludex_server::retention::Retention;
 use ludex_server::seasons::SuiteSeasons;
 use ludex_server::standing_ladders::LadderTerms;
 use ludex_server::suites::Suites;
@@ -98,6 +99,10 @@ pub(super) struct Args {
     /// Offer a standing ladder for this game or TOML file; agents enter it with `queue = "ladder"`; may be repeated
     #[arg(long = "ladder", value_name = "GAME|FILE")]
     ladders: Vec<String>,
+    /// Remove old data of this kind (unrated, logs, runs) after this many days, e.g. unrated=30d; may be repeated
+    /// [default: keep all data]
+    #[arg(long = "retain", value_name = "KIND=AGE")]
+    retention: Vec<String>,
     /// End a run this many days after its first enrolment
     #[arg(long, value_name = "DAYS", default_value_t = 30.0)]
     run_timeout_days: f64,
@@ -197,6 +202,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
         RateHumans::Together => Humans::Together,
         RateHumans::Apart => Humans::Apart,
     };
+    config.retention = retention(&args.retention)?;
     config.drain = Duration::from_secs(args.drain_timeout);
     config.suites = offered_suites(&args.suites)?;
     config.seasons = args.seasons.iter().map(|file| season(file)).collect::<anyhow::Result<_>>()?;
@@ -206,6 +212,15 @@ fn config(args: &Args) -> anyhow::Result<Config> {
         format!("--run-timeout-days: expected a number of days above 0, got {}", args.run_timeout_days)
     })?;
     Ok(config)
+}
+
+/// Parses the values of `--retain`.
+pub(super) fn retention(values: &[String]) -> anyhow::Result<Retention> {
+    let mut retention = Retention::default();
+    for value in values {
+        retention.set(value).map_err(|e| anyhow::anyhow!("--retain: {e}"))?;
+    }
+    Ok(retention)
 }
 
 /// Returns the settings of the standing ladder that `text`, a game string or the path of a TOML file, specifies.

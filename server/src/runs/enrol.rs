@@ -98,7 +98,10 @@ impl Runs {
                 same(&kept.request, &request)?;
                 return Ok(Place::Over(kept));
             }
-            None => self.new_run(session, &request)?,
+            None => {
+                self.check_unused(&run).await?;
+                self.new_run(session, &request)?
+            }
         };
         let kept = host.enrolment();
         // Only current and possible entrants may learn the settings of a run.
@@ -392,6 +395,7 @@ impl Runs {
 
     /// Continues runs after a restart, if their agents still hold their joins.
     pub(crate) async fn resume_runs(self: Arc<Self>) {
+        self.remember_removed().await;
         let data = self.hub.config.data.clone();
         let Ok(open) = self.hub.compute.wait(move || Enrolment::open(&data)).await else { return };
         for kept in open {

@@ -1,8 +1,9 @@
 //! Stored enrolment data of a run, in addition to the files that every run has.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use std::{fs, io};
 
 use anyhow::Context as _;
 use ludex_play::files::write_whole;
@@ -148,6 +149,32 @@ impl Enrolment {
         let text = fs::read_to_string(folder.join(FILE))
             .with_context(|| format!("expected a run played by clients, got {run}"))?;
         Ok(Some(serde_json::from_str(&text).with_context(|| format!("parsing {FILE} of {run} failed"))?))
+    }
+
+    /// Returns the time of the last change of the enrolment.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read.
+    pub(super) fn changed(&self, data: &Path) -> io::Result<SystemTime> {
+        fs::metadata(path_of(data, self.run()).join(FILE))?.modified()
+    }
+
+    /// Removes the folder of a run. The enrolment is removed last, so that an interrupted removal can be repeated.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be removed.
+    pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(entry.path())?,
+                false if entry.file_name() == FILE => {}
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+        fs::remove_dir_all(folder)
     }
 
     /// Returns true if the run belongs to this season of a suite.

@@ -94,6 +94,7 @@ impl Runs {
             let e = Refusal::new(ErrorCode::Conflict, "run name is taken; choose another name");
             return Err(Box::new(e.path("run").got(run.as_str())));
         }
+        self.check_unused(run).await?;
         let (terms, entrants) = self.cup(request)?;
         let until_ms = i64::try_from(self.hub.config.run_time.as_millis()).unwrap_or(i64::MAX);
         let kept = Enrolment {

@@ -20,13 +20,18 @@ fn secret_of(suite: &str, season: &str) -> String {
     format!("season:{suite}:{season}")
 }
 
+/// Returns the id of the secret from which the seeds of a run outside a season are derived.
+pub(super) fn secret_of_run(run: &str) -> String {
+    format!("run:{run}")
+}
+
 impl Enrolment {
     /// Returns the id of the secret from which the seeds of the run are derived. A run outside a season has its own
     /// secret.
     pub(super) fn secret(&self) -> String {
         match &self.season {
             Some(season) => secret_of(&self.request.suite, &season.name),
-            None => format!("run:{}", self.run()),
+            None => secret_of_run(self.run()),
         }
     }
 

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use ludex_tests::{Client, Server};
 use serde_json::{Value, json};
 
+mod admin;
 mod agents_file;
 mod llm_stub;
 mod measured;

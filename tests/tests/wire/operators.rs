@@ -163,6 +163,43 @@ async fn matches_are_listed_from_the_store() {
 }
 
 #[tokio::test]
+async fn retention_removes_old_matches_and_logs_at_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_in(folder.path(), |_| {}).await;
+    let mut ids = Vec::new();
+    for rated in [false, true, true] {
+        ids.push(play(&server, "ann", against_random("tic_tac_toe", rated)).await);
+    }
+    server.stop().stopped().await;
+    let file = rusqlite::Connection::open(folder.path().join("ludex.db")).unwrap();
+    let old = "UPDATE matches SET ended_ms = 1000 WHERE id IN (?1, ?2)";
+    assert_eq!(file.execute(old, [&ids[0], &ids[1]]).unwrap(), 2);
+    let logs = || -> Vec<String> {
+        let mut query = file.prepare("SELECT DISTINCT m.id FROM acts a JOIN matches m ON m.seq = a.match").unwrap();
+        let rows = query.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    assert!(logs().contains(&ids[1]) && logs().contains(&ids[2]));
+
+    let server = Server::start_in(folder.path(), |config| {
+        config.retention.set("unrated=1d").unwrap();
+        config.retention.set("logs=1d").unwrap();
+    })
+    .await;
+    while logs().contains(&ids[1]) || server.get(&format!("/episodes/{}", ids[0])).await.0 != 404 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(logs(), [ids[2].clone()]);
+    // The records of the others stay.
+    for id in &ids[1..] {
+        assert_eq!(page(&server, &format!("/episodes/{id}")).await["reason"], "finished");
+    }
+    let ratings = page(&server, "/ratings").await;
+    assert_eq!((&ratings["records"], &ratings["refused"]), (&json!(2), &json!(0)));
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
 async fn record_is_verified_once_for_ratings() {
     let server = Server::start(|_| {}).await;
     let table = async |query: &str| {
