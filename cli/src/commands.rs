@@ -53,7 +53,7 @@ fn commands() -> Vec<Command> {
         command("power", "Compute the matches needed to rate an agent, or to distinguish two agents", power::run),
         command("measure-anchors", "Measure the ratings of the games' anchors", measure_anchors::run),
         command("check", "Test a client or server against the protocol, or run a stub endpoint", check::run),
-        command("admin", "Manage the tokens and data of a server, back it up, or restore it", admin::run),
+        command("admin", "Manage tokens, owners, matches and data of a server, back it up, or restore it", admin::run),
     ]
 }
 

@@ -40,6 +40,7 @@ mod listen;
 mod mailbox;
 pub mod matches;
 mod metrics;
+pub mod operators;
 mod page_cache;
 mod peer;
 mod ratings;
@@ -54,7 +55,6 @@ mod stall_monitor;
 pub mod standing_ladders;
 pub mod suites;
 mod tls;
-mod token_expiry;
 
 pub use config::Config;
 pub use listen::{run, run_then, run_while};

@@ -22,13 +22,13 @@ use tokio_rustls::TlsAcceptor;
 use crate::config::Config;
 use crate::http;
 use crate::metrics::Metrics;
+use crate::operators;
 use crate::peer::Peer;
 use crate::retention;
 use crate::runs::Runs;
 use crate::server_state::ServerState;
 use crate::sessions::Control;
 use crate::tls;
-use crate::token_expiry;
 
 /// Maximum time for clients to disconnect after the server has closed their connections.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -92,6 +92,7 @@ async fn serve_until(
     let open_to_all = (!local).then_some(warnings(config.tls.is_some(), store.has_tokens().await?));
     open_to_all.into_iter().flatten().for_each(|warning| tracing::warn!("{warning}"));
     let shared = Arc::new(ServerState::new(config, store, metrics).await?);
+    shared.hub.sessions.suspend(shared.store.suspended_owners().await?);
     let back = shared.hub.restore().await?;
     shared.runs.clone().resume_runs().await;
     if back > 0 {
@@ -100,7 +101,7 @@ async fn serve_until(
     let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, tls.clone(), local));
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
     ready(&shared.runs)?;
-    tokio::spawn(token_expiry::watch(Arc::downgrade(&shared)));
+    tokio::spawn(operators::watch(Arc::downgrade(&shared)));
     let hub = &shared.hub;
     let watch = [
         tokio::spawn(shared.runs.clone().watch_runs()),

@@ -14,8 +14,7 @@ mod run_observer;
 mod server_agents;
 mod spectators;
 
-pub(crate) use hub::MatchReplay;
 pub use hub::{Hub, HubConfig};
-pub(crate) use hub::{fresh_id, storage_failure};
+pub(crate) use hub::{MatchReplay, fresh_id, storage_failure, stored_end};
 pub(crate) use plan::AgentOptions;
 pub(crate) use run_observer::RunObserver;

@@ -49,6 +49,10 @@ const TICKETS_GONE: &str = "DELETE FROM tickets WHERE run = ?1";
 const TOKEN: &str = "INSERT OR REPLACE INTO tokens (hash, owner, scopes, names, created_ms, expires_ms, revoked_ms) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const TOKEN_REVOKED: &str = "UPDATE tokens SET revoked_ms = coalesce(revoked_ms, ?2) WHERE hash = ?1";
+const SUSPENDED: &str = "INSERT OR IGNORE INTO suspensions (owner, since_ms) VALUES (?1, ?2)";
+const RESUMED: &str = "DELETE FROM suspensions WHERE owner = ?1";
+const END_REQUESTED: &str = "INSERT OR IGNORE INTO end_requests (match) VALUES (?1)";
+const END_PROCESSED: &str = "DELETE FROM end_requests WHERE match = ?1";
 const META: &str = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
 const META_ONCE: &str = "INSERT OR IGNORE INTO meta (key, value) VALUES (?1, ?2)";
 const COUNTER: &str = "INSERT INTO counters (key, value) VALUES (?1, ?2) \
@@ -106,6 +110,10 @@ pub(super) fn apply(to: &Connection, write: &Write) -> Result<(), Failed> {
         Write::TokenRevoked { hash, revoked_ms } => {
             run(to, TOKEN_REVOKED, params![&hash.0[..], revoked_ms])?;
         }
+        Write::Suspended { owner, since_ms } => drop(run(to, SUSPENDED, params![owner, since_ms])?),
+        Write::Resumed { owner } => drop(run(to, RESUMED, [owner])?),
+        Write::EndRequested { id } => drop(run(to, END_REQUESTED, [id])?),
+        Write::EndProcessed { id } => drop(run(to, END_PROCESSED, [id])?),
         Write::Meta { key, value } => drop(run(to, META, [key, value])?),
         Write::MetaOnce { key, value } => drop(run(to, META_ONCE, [key, value])?),
         Write::Counter { key, value } => drop(run(to, COUNTER, params![key, int(*value)])?),

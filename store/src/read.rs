@@ -256,6 +256,25 @@ impl Store {
         self.read(|from| from.query_row("SELECT EXISTS (SELECT 1 FROM tokens)", [], |row| row.get(0))).await
     }
 
+    /// Returns the suspended owners.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`running`](Self::running).
+    pub async fn suspended_owners(&self) -> Result<HashSet<String>, StoreError> {
+        let owners = self.all(Query::new("SELECT owner FROM suspensions"), |row| row.get(0)).await?;
+        Ok(owners.into_iter().collect())
+    }
+
+    /// Returns the ids of the matches to end.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`running`](Self::running).
+    pub async fn end_requests(&self) -> Result<Vec<String>, StoreError> {
+        self.all(Query::new("SELECT match FROM end_requests"), |row| row.get(0)).await
+    }
+
     /// Returns the value stored under `key`.
     ///
     /// # Errors

@@ -281,6 +281,14 @@ pub enum Write {
         hash: TokenHash,
         revoked_ms: i64,
     },
+    /// Suspension of an owner; no effect on a suspended owner.
+    Suspended { owner: String, since_ms: i64 },
+    /// End of an owner's suspension.
+    Resumed { owner: String },
+    /// Request of an operator to end a match.
+    EndRequested { id: String },
+    /// Removal of a request to end a match.
+    EndProcessed { id: String },
     /// New or changed value under `key`.
     Meta { key: String, value: String },
     /// Value under `key`, stored only if the key has no value yet.

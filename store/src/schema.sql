@@ -86,6 +86,16 @@ CREATE TABLE tokens (
     revoked_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE suspensions (
+    owner    TEXT PRIMARY KEY,             -- owner whose connections are refused
+    since_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Requests of operators that the server has not processed yet.
+CREATE TABLE end_requests (
+    match TEXT PRIMARY KEY                 -- id of the match to end
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL

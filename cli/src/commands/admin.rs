@@ -1,6 +1,8 @@
 //! `ludex admin`.
 
 mod backup;
+mod matches;
+mod owner;
 mod prune;
 mod token;
 
@@ -14,6 +16,10 @@ pub(super) struct Args {
 enum AdminCommand {
     /// Create, list and revoke tokens
     Token(token::Args),
+    /// Suspend and resume owners of tokens
+    Owner(owner::Args),
+    /// End a running match
+    Match(matches::Args),
     /// Write the store, runs and ladders to one file, even while a server uses them
     Backup(backup::BackupArgs),
     /// Remove old matches, logs and runs once, even while a server uses them
@@ -25,6 +31,8 @@ enum AdminCommand {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
         AdminCommand::Token(args) => token::run(args),
+        AdminCommand::Owner(args) => owner::run(args),
+        AdminCommand::Match(args) => matches::run(args),
         AdminCommand::Backup(args) => backup::backup(args),
         AdminCommand::Prune(args) => prune::run(args),
         AdminCommand::Restore(args) => backup::restore(args),

@@ -1,5 +1,6 @@
 //! Shared state of the match plane: running matches, sessions, the lobby, the store and the clock.
 
+mod end;
 mod queries;
 mod replay_view;
 mod restore;
@@ -19,10 +20,10 @@ use ludex_play::machine::MatchMachine;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::limits::Limits;
 use ludex_protocol::record::EndReason;
-use ludex_store::{EndRow, Store, StoreError, Write, random_bytes};
+use ludex_store::{Store, StoreError, Write, random_bytes};
 use parking_lot::Mutex;
-use serde_json::json;
 
+pub(crate) use self::end::stored_end;
 pub(crate) use self::replay_view::MatchReplay;
 use self::restore::EndedBeforeRestart;
 use super::event_loop::EventLoops;
@@ -336,20 +337,6 @@ impl Hub {
         }
     }
 
-    /// Ends a stored match that cannot continue, and notes the reason `why`.
-    pub(crate) async fn abandon(&self, id: &str, why: &str) -> Result<(), StoreError> {
-        tracing::info!(match_id = id, reason = "infra_error", "match ended");
-        self.metrics.ended(EndReason::InfraError);
-        let footer = json!({ "reason": "infra_error", "ended": ludex_play::time::now_text() });
-        let end = EndRow {
-            reason: "infra_error".into(),
-            ended_ms: ludex_play::time::epoch_ms(),
-            footer: footer.to_string(),
-            record: json!({ "note": why }).to_string(),
-        };
-        self.store.write(vec![Write::MatchEnd { id: id.to_owned(), acts: Vec::new(), end }]).await
-    }
-
     /// Returns the number of joins that could start a match.
     pub(crate) fn waiting(&self) -> usize {
         self.lobby.lock().waiting()
@@ -418,7 +405,7 @@ impl MatchObserver for Arc<Hub> {
         tokio::spawn(async move {
             let stored = async {
                 if is_stored {
-                    hub.abandon(&id, "the server failed").await?;
+                    hub.abandon(&id, EndReason::InfraError, "the server failed").await?;
                 }
                 hub.store.write(writes).await
             };

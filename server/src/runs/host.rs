@@ -256,7 +256,7 @@ impl Host {
         let run = self.run();
         let filter = MatchFilter { run: Some(run.clone()), live: Some(true), ..MatchFilter::default() };
         for line in runs.hub.store.matches(&filter, u32::MAX).await? {
-            runs.hub.abandon(&line.id, "the run ended before the match").await?;
+            runs.hub.abandon(&line.id, EndReason::InfraError, "the run ended before the match").await?;
         }
         // An agent that enrolls now either finds the run open and is notified of its end, or finds it finished.
         let _one_by_one = runs.enrolling.lock().await;

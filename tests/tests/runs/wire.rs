@@ -10,6 +10,7 @@ use std::time::Duration;
 use ludex_env::Stream;
 use ludex_env::check::scaled;
 use ludex_protocol::record::Record;
+use ludex_server::operators::{EndedBy, end_match};
 use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
 use ludex_tests::client::ClientEnd;
@@ -353,6 +354,39 @@ async fn run_ends_at_its_deadline() {
     }
     assert_eq!(over["state"], "deadline", "{over}");
     assert_eq!(over["verdict"]["parts"][0]["losses"], 1, "{over}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn operator_ends_match_of_absent_agent() {
+    let server = Server::start(|config| {
+        config.suites = Suites::default().with(SUITE).expect("a suite");
+        config.limits.grace_ms = 200;
+    })
+    .await;
+    let enrol = json!({"suite": "little", "run": "mine", "only": ["cards"]});
+    let mut bot = Bot::new(server.address, "cand").await;
+    assert_eq!(bot.call("enrol", enrol.clone()).await["type"], "enrolled");
+    let id = bot.wait("turn").await["match"].as_str().expect("an id").to_owned();
+    drop(bot);
+    // The match waits in the store for its agent.
+    while server.hub.live_matches() > 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(end_match(&server.data, &id).await.expect("an end"), EndedBy::Server);
+    let mut back = Bot::new(server.address, "cand").await;
+    assert_eq!(back.call("enrol", enrol).await["type"], "enrolled");
+    let end = loop {
+        let message = back.next().await;
+        match message["type"].as_str() {
+            Some("turn") => back.answer(&message, &mut first).await,
+            Some("run_end") => break message,
+            _ => {}
+        }
+    };
+    assert_eq!(end["reason"], "done", "{end}");
+    let record: Value = serde_json::from_str(&server.get(&format!("/episodes/{id}")).await.1).expect("a record");
+    assert_eq!(record["reason"], "aborted", "{record}");
     server.stop().stopped().await;
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ludex_server::operators::{EndedBy, end_match};
 use ludex_tests::bot::first;
 use ludex_tests::process::Process;
 use ludex_tests::{Bot, Client, Server};
@@ -224,6 +225,27 @@ async fn record_is_verified_once_for_ratings() {
     assert_eq!((table(four).await.0, table("?game=connect_four(rows=4)").await.0), (1, 0));
     let ratings = page(&server, "/ratings?game=tic_tac_toe").await;
     assert_eq!(ratings["ratings"][0]["agents"].as_array().unwrap().len(), 2, "{ratings}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn operator_ends_match_as_aborted() {
+    let server = Server::start(|_| {}).await;
+    for rated in [true, false] {
+        let mut bot = Bot::new(server.address, "mybot").await;
+        bot.join(against_random("tic_tac_toe", rated)).await;
+        let id = bot.wait("turn").await["match"].as_str().unwrap().to_owned();
+        assert_eq!(end_match(&server.data, &id).await.unwrap(), EndedBy::Server);
+        let end = bot.wait("match_end").await;
+        assert_eq!((&end["reason"], &end["at_fault"]), (&json!("aborted"), &Value::Null), "{end}");
+        assert_ne!(end["rated"], true, "{end}");
+        assert_eq!(page(&server, &format!("/episodes/{id}")).await["reason"], "aborted");
+        let error = end_match(&server.data, &id).await.unwrap_err().to_string();
+        assert!(error.contains("which has ended"), "{error}");
+    }
+    let error = end_match(&server.data, "m_unknown").await.unwrap_err().to_string();
+    assert_eq!(error, "expected the id of a running match, got m_unknown");
+    assert!(server.hub.store.end_requests().await.unwrap().is_empty());
     server.stop().stopped().await;
 }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ludex_server::auth::{NewToken, Scopes, add, revoke};
+use ludex_server::operators;
 use ludex_store::Store;
 use ludex_tests::client::ClientEnd;
 use ludex_tests::{Bot, Client, Server};
@@ -56,6 +57,45 @@ async fn revoked_token_ends_permissions_of_its_connections() {
     assert_eq!((&welcome["matches"][0]["match"], &welcome["joins"]), (&id, &Value::Null), "no joins");
     back.wait("resync").await;
     assert_eq!(back.act(&turn, json!({"action": 4})).await["type"], "accepted");
+    store.close().await.unwrap();
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn suspended_owner_is_refused_until_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_in(folder.path(), |_| {}).await;
+    let store = Store::open_shared(folder.path()).await.unwrap();
+    let tokens = add(&store, &[token_of("ann", None), token_of("bob", None)], 0).await.unwrap();
+    let hello = |k: usize, name: &str| json!({"token": tokens[k], "agent": {"name": name}});
+    let mut ann = Client::greet(server.address, None, hello(0, "ann")).await;
+    let mut bob = Client::greet(server.address, None, hello(1, "bob")).await;
+    assert!(operators::suspend(&store, "carl", 1).await.is_err(), "carl has no token");
+    assert!(operators::suspend(&store, "ann", 1).await.unwrap());
+    is_closed(&mut ann).await;
+    assert_eq!(bob.call("ping", json!({})).await["type"], "pong");
+    let reply = async |server: &Server| {
+        let mut client = Client::mute(server.address).await;
+        let mut hello = hello(0, "ann");
+        hello
+            .as_object_mut()
+            .unwrap()
+            .extend(json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"}).as_object().unwrap().clone());
+        client.say(&hello).await;
+        client.hear().await
+    };
+    let refused = reply(&server).await;
+    assert_eq!((&refused["code"], &refused["path"]), (&json!("forbidden"), &json!("token")), "{refused}");
+    server.stop().stopped().await;
+
+    let server = Server::start_in(folder.path(), |_| {}).await;
+    assert_eq!(reply(&server).await["code"], "forbidden");
+    assert!(operators::resume(&store, "ann").await.unwrap());
+    let from = Instant::now();
+    while reply(&server).await["type"] != "welcome" {
+        assert!(from.elapsed() < Duration::from_secs(30));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     store.close().await.unwrap();
     server.stop().stopped().await;
 }

@@ -1,5 +1,6 @@
 //! `ludex admin token`.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -74,8 +75,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             print_tokens(&args, add, &wanted, &tokens)
         }
         TokenCommand::List => {
-            let rows = records::with_store(&args.data, async |store| Ok(store.tokens().await?))?;
-            list(&args, &rows)
+            let (rows, suspended) = records::with_store(&args.data, async |store| {
+                Ok((store.tokens().await?, store.suspended_owners().await?))
+            })?;
+            list(&args, &rows, &suspended)
         }
         TokenCommand::Revoke { which } => {
             let gone = records::with_store(&args.data, async |store| {
@@ -154,9 +157,14 @@ fn print_tokens(args: &Args, add: &Add, wanted: &[NewToken], tokens: &[String]) 
     Ok(())
 }
 
-fn list(args: &Args, rows: &[TokenRow]) -> anyhow::Result<()> {
+fn list(args: &Args, rows: &[TokenRow], suspended: &HashSet<String>) -> anyhow::Result<()> {
     if args.json {
-        return Ok(print::json(&json!({ "tokens": rows.iter().map(token_json).collect::<Vec<_>>() }))?);
+        let one = |row: &TokenRow| {
+            let mut token = token_json(row);
+            token["suspended"] = suspended.contains(&row.owner).into();
+            token
+        };
+        return Ok(print::json(&json!({ "tokens": rows.iter().map(one).collect::<Vec<_>>() }))?);
     }
     let mut out = io::stdout().lock();
     if rows.is_empty() {
@@ -165,7 +173,8 @@ fn list(args: &Args, rows: &[TokenRow]) -> anyhow::Result<()> {
     let mut table = vec![["id", "owner", "scopes", "names", "created", "state"].map(str::to_owned).to_vec()];
     table.extend(rows.iter().map(|row| {
         let names = row.names.join(" ");
-        vec![row.hash.id(), row.owner.clone(), row.scopes.to_string(), names, time(row.created_ms), state(row)]
+        let state = if suspended.contains(&row.owner) { "owner suspended".to_owned() } else { state(row) };
+        vec![row.hash.id(), row.owner.clone(), row.scopes.to_string(), names, time(row.created_ms), state]
     }));
     Ok(print::table(&mut out, &table, |_| false)?)
 }

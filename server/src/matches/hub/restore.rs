@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{AcceptedMove, LogRow, MatchSetup};
-use ludex_protocol::record::{AgentKind, Header, MoveRecord, Record, RecordEvent};
+use ludex_protocol::record::{AgentKind, EndReason, Header, MoveRecord, Record, RecordEvent};
 use ludex_store::{SessionRow, StoreError, StoredMatch, Write};
 
 use super::Hub;
@@ -84,7 +84,7 @@ impl Hub {
                 Ok(()) => back += 1,
                 Err(why) => {
                     tracing::error!(match_id = %id, %why, "match restore failed");
-                    self.abandon(&id, &why).await?;
+                    self.abandon(&id, EndReason::InfraError, &why).await?;
                 }
             }
         }

@@ -1,9 +1,10 @@
-//! `ludex admin`: removal of old data.
+//! `ludex admin`: removal of old data, ends of matches, and suspended owners.
 
 use std::time::{Duration, SystemTime};
 
-use ludex_tests::Server;
 use ludex_tests::bot::{Bot, first};
+use ludex_tests::server::get;
+use ludex_tests::{Process, Server};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -59,7 +60,7 @@ async fn prune_removes_data_that_its_dry_run_counts() {
     server.hub.store.flush().await.unwrap();
     // A slow machine also writes the log of the unrated match.
     let count = "SELECT count(DISTINCT match) FROM acts";
-    let logs: u64 = store(&server).query_row(count, [], |row| row.get(0)).unwrap();
+    let logs: i64 = store(&server).query_row(count, [], |row| row.get(0)).unwrap();
     assert!(logs >= 2);
     let all = ["--retain", "unrated=30d", "--retain", "logs=2d", "--retain", "runs=1d"];
     let prune = async |more: &[&str]| admin(&server, &[&["prune"], &all[..], more].concat()).await;
@@ -106,6 +107,41 @@ async fn name_of_removed_run_stays_taken() {
     let mut bot = Bot::new(server.address, "bot").await;
     let refused = bot.call("enrol", json!({"suite": "quick", "run": "cup"})).await;
     assert_eq!(refused["code"], "conflict", "{refused}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn match_of_stopped_server_ends_in_the_store() {
+    let at = folder();
+    let (data, log) = (at.path().join("data"), at.path().join("log"));
+    let server = Process::start(env!("CARGO_BIN_EXE_ludex-tests"), &data, &log, None, &[]);
+    let mut bot = Bot::new(server.address, "bot").await;
+    bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "rated": true})).await;
+    let id = bot.wait("turn").await["match"].as_str().unwrap().to_owned();
+    server.kill();
+    let end = |id: &str| ludex(at.path(), &["admin", "match", "end", id, "--data", "data"]);
+    let ran = end(&id);
+    assert!(ran.err.contains("no server uses data"), "{}", ran.err);
+    assert_eq!(ran.well(), format!("{id} ended as aborted\n"));
+    assert!(end(&id).fails().contains("expected the id of a running match"));
+    let server = Process::start(env!("CARGO_BIN_EXE_ludex-tests"), &data, &log, None, &[]);
+    let (status, body) = get(server.address, &format!("/episodes/{id}"), "").await;
+    let episode: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, &episode["reason"]), (200, &json!("aborted")), "{body}");
+    server.has_not_panicked();
+}
+
+#[tokio::test]
+async fn owner_is_suspended_and_resumed() {
+    let server = Server::start(|_| {}).await;
+    admin(&server, &["token", "add", "--owner", "ann"]).await.well();
+    assert!(admin(&server, &["owner", "suspend", "carl"]).await.fails().contains("expected the owner of a token"));
+    assert_eq!(admin(&server, &["owner", "suspend", "ann"]).await.well(), "suspended ann\n");
+    assert_eq!(admin(&server, &["owner", "suspend", "ann"]).await.well(), "ann is already suspended\n");
+    assert!(admin(&server, &["token", "list"]).await.well().contains("owner suspended"));
+    assert_eq!(admin(&server, &["token", "list", "--json"]).await.json()["tokens"][0]["suspended"], true);
+    assert_eq!(admin(&server, &["owner", "resume", "ann"]).await.well(), "resumed ann\n");
+    assert_eq!(admin(&server, &["owner", "resume", "ann"]).await.well(), "ann is not suspended\n");
     server.stop().stopped().await;
 }
 

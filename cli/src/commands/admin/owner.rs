@@ -1,0 +1,47 @@
+//! `ludex admin owner`.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use ludex_play::time::epoch_ms;
+use ludex_server::operators;
+
+use crate::commands::records;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: OwnerCommand,
+    /// Use the store in this folder, even while a server uses it
+    #[arg(long, value_name = "DIR", default_value = "./ludex-data", global = true)]
+    data: PathBuf,
+}
+
+#[derive(clap::Subcommand)]
+enum OwnerCommand {
+    /// Close the connections of an owner, and refuse new ones
+    Suspend {
+        /// Owner of a token
+        name: String,
+    },
+    /// Admit a suspended owner again
+    Resume {
+        /// Owner of a token
+        name: String,
+    },
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let line = match &args.command {
+        OwnerCommand::Suspend { name } => {
+            let new =
+                records::with_store(&args.data, async |store| operators::suspend(&store, name, epoch_ms()).await)?;
+            if new { format!("suspended {name}") } else { format!("{name} is already suspended") }
+        }
+        OwnerCommand::Resume { name } => {
+            let was = records::with_store(&args.data, async |store| Ok(operators::resume(&store, name).await?))?;
+            if was { format!("resumed {name}") } else { format!("{name} is not suspended") }
+        }
+    };
+    Ok(writeln!(io::stdout().lock(), "{line}")?)
+}

@@ -1,0 +1,146 @@
+//! Commands of operators in other processes. They reach a running server through its store: revoked tokens, suspended
+//! owners, and requests to end matches.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Weak;
+use std::time::{Duration, Instant};
+
+use anyhow::{bail, ensure};
+use ludex_protocol::record::EndReason;
+use ludex_store::{MatchState, Store, StoreError, Write};
+
+use crate::matches::stored_end;
+use crate::server_state::ServerState;
+
+/// Interval at which a server reads the commands.
+const AGAIN: Duration = Duration::from_secs(1);
+/// Maximum time to wait for a server to process a request.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum time to wait until the end of a match is stored, once the server has processed the request.
+const STORED: Duration = Duration::from_secs(2);
+/// Interval at which a processed request is awaited.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Executes the commands of operators until the server stops, and closes connections whose token has expired.
+pub(crate) async fn watch(shared: Weak<ServerState>) {
+    let mut failed = false;
+    loop {
+        tokio::time::sleep(AGAIN).await;
+        let Some(shared) = shared.upgrade() else { return };
+        let done = execute(&shared).await;
+        if let Err(error) = &done
+            && !failed
+        {
+            tracing::error!(%error, "reading the commands of operators failed");
+        }
+        failed = done.is_err();
+    }
+}
+
+async fn execute(shared: &ServerState) -> Result<(), StoreError> {
+    let (hub, store) = (&shared.hub, &shared.store);
+    let used = hub.sessions.tokens();
+    if !used.is_empty() {
+        let void = store.void_tokens(used, shared.epoch_ms()).await?;
+        hub.sessions.close_those_of(&void);
+    }
+    hub.sessions.suspend(store.suspended_owners().await?);
+    for id in store.end_requests().await? {
+        hub.end_match(&id).await?;
+        store.write(vec![Write::EndProcessed { id }]).await?;
+    }
+    Ok(())
+}
+
+/// Process that has ended a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedBy {
+    /// The running server, which has notified the clients.
+    Server,
+    /// This process, since no server is running.
+    Command,
+}
+
+/// Ends a running match in the data directory `data` as aborted: no seat is at fault, and the match does not count. If a
+/// server uses the directory, waits until the server has ended the match.
+///
+/// # Errors
+///
+/// An id without a running match, a server that does not end the match in time, or those of the store.
+pub async fn end_match(data: &Path, id: &str) -> anyhow::Result<EndedBy> {
+    // A missing store is an error, and not created.
+    Store::open_shared(data).await?.close().await?;
+    match Store::open(data).await {
+        Ok(store) => {
+            let ended = end_stored(&store, id).await;
+            store.close().await?;
+            ended.map(|()| EndedBy::Command)
+        }
+        Err(StoreError::Locked { .. }) => {
+            let store = Store::open_shared(data).await?;
+            let ended = request_end(&store, id).await;
+            store.close().await?;
+            ended.map(|()| EndedBy::Server)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn end_stored(store: &Store, id: &str) -> anyhow::Result<()> {
+    ensure!(is_running(store.match_state(id).await?), "expected the id of a running match, got {id}");
+    let end = stored_end(EndReason::Aborted, "an operator ended the match");
+    Ok(store.write(vec![Write::MatchEnd { id: id.to_owned(), acts: Vec::new(), end }]).await?)
+}
+
+fn is_running(state: Option<MatchState>) -> bool {
+    state.is_some_and(|state| !state.ended)
+}
+
+async fn request_end(store: &Store, id: &str) -> anyhow::Result<()> {
+    let is_ended = async || Ok::<_, StoreError>(store.match_state(id).await?.is_some_and(|state| state.ended));
+    ensure!(!is_ended().await?, "expected the id of a running match, got {id}, which has ended");
+    store.write(vec![Write::EndRequested { id: id.to_owned() }]).await?;
+    let (begun, mut processed) = (Instant::now(), None::<Instant>);
+    loop {
+        tokio::time::sleep(POLL).await;
+        if is_ended().await? {
+            return Ok(());
+        }
+        if processed.is_none() && !store.end_requests().await?.iter().any(|requested| requested == id) {
+            processed = Some(Instant::now());
+        }
+        // The server may not have stored a young match before.
+        if processed.is_some_and(|at| at.elapsed() > STORED) {
+            bail!("expected the id of a running match, got {id}");
+        }
+        if processed.is_none() && begun.elapsed() > PATIENCE {
+            bail!("the server has not ended {id} yet; it does once it can, see its log");
+        }
+    }
+}
+
+/// Suspends an owner: a server closes the connections of the owner, and refuses new ones until the owner is
+/// [resumed](resume). Returns false if the owner was already suspended.
+///
+/// # Errors
+///
+/// An owner without a token, or those of the store.
+pub async fn suspend(store: &Store, owner: &str, now_ms: i64) -> anyhow::Result<bool> {
+    let owners: HashSet<String> = store.tokens().await?.into_iter().map(|row| row.owner).collect();
+    ensure!(owners.contains(owner), "expected the owner of a token, got {owner:?}; see `ludex admin token list`");
+    let new = !store.suspended_owners().await?.contains(owner);
+    store.write(vec![Write::Suspended { owner: owner.to_owned(), since_ms: now_ms }]).await?;
+    Ok(new)
+}
+
+/// Ends the suspension of an owner. Returns false if the owner was not suspended.
+///
+/// # Errors
+///
+/// Those of the store.
+pub async fn resume(store: &Store, owner: &str) -> Result<bool, StoreError> {
+    let suspended = store.suspended_owners().await?.contains(owner);
+    store.write(vec![Write::Resumed { owner: owner.to_owned() }]).await?;
+    Ok(suspended)
+}
