@@ -14,12 +14,12 @@ impl Clock {
         Clock(Instant::now())
     }
 
-    /// Returns the current time.
+    /// Returns the current time in milliseconds since the start.
     pub fn now(self) -> u64 {
         self.at(Instant::now())
     }
 
-    /// Converts an instant.
+    /// Converts an instant to the time of this clock, 0 for an instant before its start.
     pub fn at(self, instant: Instant) -> u64 {
         u64::try_from(instant.saturating_duration_since(self.0).as_millis()).unwrap_or(u64::MAX)
     }

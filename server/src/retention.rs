@@ -34,7 +34,7 @@ pub struct OldData {
     /// Number of matches whose logs are removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logs: Option<u64>,
-    /// Number of runs.
+    /// Number of removed runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<u64>,
 }

@@ -190,10 +190,7 @@ impl LandlordBot {
         }
         let (mut rng, view) = (ask.stream(), ask.view());
         let mut sums = vec![0.0; candidates.len()];
-        for _ in 0..worlds {
-            if ask.budget().pause().is_err() {
-                break;
-            }
+        for _ in (0..worlds).take_while(|_| ask.budget().pause().is_ok()) {
             let world = view.world(&mut rng);
             let hand = |seat: usize| {
                 let view = world.view(Viewer::Seat(seat));

@@ -55,10 +55,9 @@ struct ConnectFour {
 impl Solution for ConnectFour {
     fn best(&self, ask: &MoveRequest<'_>) -> Result<Vec<Action>, AgentError> {
         let p = BitBoard::from_rows(&view::<View>(ask)?.board);
-        let cells = match book::find(p) {
-            Some(cell) => cell,
-            None => best(p, &mut Search::new(MOST_NODES).with_budget(ask.budget())).unwrap_or(0),
-        };
+        let mut search = Search::new(MOST_NODES);
+        search.budget = ask.budget();
+        let cells = book::find(p).or_else(|| best(p, &mut search)).unwrap_or(0);
         let moves: Vec<Action> = ask.legal.iter().copied().filter(|&a| p.cell(a) & cells != 0).collect();
         if !moves.is_empty() {
             return Ok(moves);

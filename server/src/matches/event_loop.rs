@@ -39,15 +39,15 @@ thread_local! {
 
 /// Command for an event loop.
 enum LoopCommand {
-    /// Add a match.
+    /// Command to add a match to the loop.
     Launch(Box<Launch>),
-    /// Execute a command of the match with this number.
+    /// Command for the match with this number.
     Match(u64, MatchCommand),
-    /// Drop a match that has left.
+    /// Command to drop a match that has left.
     Remove(u64),
-    /// Pass the rows and logs of all matches to the store.
+    /// Command to pass the rows and logs of all matches to the store.
     Persist(oneshot::Sender<()>),
-    /// Pass the rows and logs of all matches to the store, and buffer no further rows.
+    /// Command to pass the rows and logs of all matches to the store, and to buffer no further rows.
     Settle(oneshot::Sender<()>),
 }
 
@@ -182,11 +182,11 @@ struct EventLoop {
     store: Store,
     inbox: Arc<Inbox>,
     queue: mpsc::UnboundedReceiver<LoopCommand>,
-    /// Matches by number.
+    /// Matches of the loop, by number.
     matches: HashMap<u64, Box<LiveMatch>, FixedState>,
     /// Deadlines in milliseconds, with the number of the match. A match whose deadline has changed is looked at in vain.
     deadlines: BinaryHeap<Reverse<(u64, u64)>>,
-    /// Commits in order.
+    /// Commits that have not been acknowledged, in order.
     commits: VecDeque<Commit>,
     /// Writes of the current round.
     writes: RoundWrites,

@@ -169,7 +169,7 @@ impl Lobby {
         self.joins.insert(id, waiting);
     }
 
-    /// Removes a join.
+    /// Removes a join from its queue, its session and its block.
     pub(super) fn remove(&mut self, id: &str) {
         self.unqueue(id);
         self.cut_of(id);

@@ -26,7 +26,8 @@ pub struct Search<'a> {
     table: Vec<u64>,
     nodes: u64,
     most: u64,
-    budget: Budget<'a>,
+    /// Budget at which the search pauses, and which may stop it.
+    pub budget: Budget<'a>,
 }
 
 const WORST: i32 = -(CELLS as i32) / 2 + 3;
@@ -37,11 +38,6 @@ impl<'a> Search<'a> {
     /// Creates a search for one move, which stops after `most` nodes.
     pub fn new(most: u64) -> Self {
         Search::sized(SMALL, most)
-    }
-
-    /// Lets the search pause for the scheduler of `budget`, which may stop it.
-    pub fn with_budget(self, budget: Budget<'a>) -> Self {
-        Search { budget, ..self }
     }
 
     /// Creates a search with `slots` table slots, which stops after `most` nodes.

@@ -14,7 +14,7 @@ use super::{Lobby, PendingMatch, WaitingJoin};
 use crate::sessions::Session;
 use crate::standing_ladders::StandingLadder;
 
-/// Join that arrives.
+/// Join that a client has requested or that a restart restores.
 pub(in crate::matches) struct NewJoin {
     pub(in crate::matches) kept: StoredJoin,
     pub(in crate::matches) session: Arc<Session>,
