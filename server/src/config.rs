@@ -1,5 +1,7 @@
 //! Server settings.
 
+mod retention;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,10 +10,11 @@ use ludex_env::Games;
 use ludex_gym::opponents::Opponents;
 use ludex_protocol::Limits;
 
-use crate::retention::Retention;
 use crate::seasons::SuiteSeasons;
 use crate::standing_ladders::LadderTerms;
 use crate::suites::Suites;
+
+pub use self::retention::Retention;
 
 /// Settings of a server.
 #[derive(Clone)]

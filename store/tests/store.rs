@@ -156,7 +156,8 @@ async fn only_old_released_matches_are_removed() {
     // The join keeps the number of its matches.
     assert_eq!(store.joins().await.unwrap()[0].1, 1);
     store.write(vec![Write::JoinGone { id: "j_1".to_owned() }]).await.unwrap();
-    assert_eq!(store.remove_old(OldRows::UnratedMatches, 2_000).await.unwrap(), 2);
+    // The newest match stays.
+    assert_eq!(store.remove_old(OldRows::UnratedMatches, 2_000).await.unwrap(), 1);
 }
 
 #[tokio::test]
@@ -456,13 +457,13 @@ async fn foreign_files_are_reported_and_left_unchanged() {
 async fn other_store_versions_are_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     open(folder.path()).await.close().await.unwrap();
-    for version in [0, 1, 2, 99] {
+    for version in [0, 1, 2, 3, 99] {
         database(folder.path(), &format!("PRAGMA user_version = {version}"));
         let before = fs::read(folder.path().join("ludex.db")).unwrap();
         for opened in [Store::open(folder.path()).await, Store::open_shared(folder.path()).await] {
             let Err(error) = opened else { panic!("a store of version {version} was opened") };
             assert!(matches!(error, StoreError::Version { found, .. } if found == version), "{error}");
-            let text = format!("expected store version 3, got {version}; use the ludex that wrote it");
+            let text = format!("expected store version 4, got {version}; use the ludex that wrote it");
             assert!(error.to_string().contains(&text), "{error}");
         }
         assert_eq!(fs::read(folder.path().join("ludex.db")).unwrap(), before);

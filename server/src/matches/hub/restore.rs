@@ -263,16 +263,14 @@ impl Hub {
 }
 
 /// Returns the log of a match. The stored log of a finished unrated match may be incomplete, so its log is derived from
-/// the record.
+/// the record. A match that was not played to its end has no record.
 pub(super) fn rows_of(kept: &StoredMatch) -> Result<Vec<LogRow>, String> {
-    match &kept.end {
-        Some(end) if !kept.row.rated || kept.acts.is_empty() => {
-            let record: Record = serde_json::from_str(&end.record).map_err(|e| e.to_string())?;
-            let secret: Secret = serde_json::from_str(&kept.row.secret).map_err(|e| e.to_string())?;
-            Ok(rows_of_record(&record, secret.skip_forced))
-        }
-        _ => kept.acts.iter().map(|a| serde_json::from_str(&a.body).map_err(|e| e.to_string())).collect(),
+    let end = kept.end.as_ref().filter(|_| !kept.row.rated || kept.acts.is_empty());
+    if let Some(record) = end.and_then(|end| serde_json::from_str::<Record>(&end.record).ok()) {
+        let secret: Secret = serde_json::from_str(&kept.row.secret).map_err(|e| e.to_string())?;
+        return Ok(rows_of_record(&record, secret.skip_forced));
     }
+    kept.acts.iter().map(|a| serde_json::from_str(&a.body).map_err(|e| e.to_string())).collect()
 }
 
 /// Converts the moves of a record to log rows. Omits moves that the machine plays itself: those before the starting
