@@ -61,12 +61,7 @@ pub(super) struct NewMatch {
 /// Origin of a match.
 pub(super) enum Origin {
     /// New match, which the store does not know.
-    New {
-        draft: RowDraft,
-        /// Write that reserves the number from which the seed is derived.
-        drawn: Option<Write>,
-        on_stored: Box<dyn FnOnce(&MatchHandle, Result<(), StoreError>) + Send>,
-    },
+    New(Box<NewStart>),
     /// Match from the store.
     Stored {
         /// Number of log rows in the store.
@@ -74,6 +69,17 @@ pub(super) enum Origin {
         /// Outputs to deliver at the start.
         first: Vec<Output>,
     },
+}
+
+/// Callback for the result of storing the start of a match with this handle.
+pub(super) type OnStart = Box<dyn FnOnce(&MatchHandle, Result<(), StoreError>) + Send>;
+
+/// Start of a new match.
+pub(super) struct NewStart {
+    pub draft: RowDraft,
+    /// Write that reserves the number from which the seed is derived.
+    pub drawn: Option<Write>,
+    pub on_stored: OnStart,
 }
 
 struct Launch {
@@ -268,7 +274,8 @@ impl EventLoop {
         let agents = ServerAgents::new(new.agents);
         let context = self.context.clone();
         match new.origin {
-            Origin::New { draft, drawn, on_stored } => {
+            Origin::New(start) => {
+                let NewStart { draft, drawn, on_stored } = *start;
                 let stored = handle.clone();
                 let on_stored: OnStored = Box::new(move |result| {
                     let started = result.is_ok();

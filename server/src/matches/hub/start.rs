@@ -16,7 +16,7 @@ use ludex_referee::digest;
 use ludex_store::{StoreError, Write};
 
 use super::{Hub, fresh_id, random, storage_failure};
-use crate::matches::event_loop::{NewMatch, Origin, agents_of};
+use crate::matches::event_loop::{NewMatch, NewStart, Origin, agents_of};
 use crate::matches::lobby::{ReservedSeed, StartRollback};
 use crate::matches::match_row::RowDraft;
 use crate::matches::plan::{MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
@@ -131,7 +131,7 @@ impl Hub {
             Err(error) => hub.on_failed_start(&storage_failure(&error), *begun),
         });
         let entry = self.entry_of(&machine);
-        let origin = Origin::New { draft, drawn, on_stored };
+        let origin = Origin::New(Box::new(NewStart { draft, drawn, on_stored }));
         self.loops.launch(NewMatch { machine, agents, origin }, entry, seated);
     }
 
