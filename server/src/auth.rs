@@ -29,6 +29,9 @@ pub enum AuthError {
     Revoked,
     #[error("the token has expired")]
     Expired,
+    /// A token whose owner is suspended.
+    #[error("the owner of this token is suspended; ask the operator of the server")]
+    Suspended { owner: String },
     /// An agent name that the token does not allow.
     #[error("the token does not allow the agent name {name}; allowed: {}", .allowed.join(", "))]
     Name {
@@ -164,6 +167,9 @@ pub async fn admit(store: &Store, token: Option<&str>, loopback: bool, now_ms: i
     }
     if row.expires_ms.is_some_and(|end| end <= now_ms) {
         return Err(AuthError::Expired);
+    }
+    if store.is_suspended(&row.owner).await? {
+        return Err(AuthError::Suspended { owner: row.owner });
     }
     Ok(Grant { scopes: row.scopes, owner: Some(row.owner), token: Some(hash), names: row.names })
 }

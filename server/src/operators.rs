@@ -42,10 +42,12 @@ async fn execute(shared: &ServerState) -> Result<(), StoreError> {
     let (hub, store) = (&shared.hub, &shared.store);
     let used = hub.sessions.tokens();
     if !used.is_empty() {
-        let void = store.void_tokens(used, shared.epoch_ms()).await?;
-        hub.sessions.close_those_of(&void);
+        let (void, suspended) = (store.void_tokens(used, shared.epoch_ms()).await?, store.suspended_owners().await?);
+        hub.sessions.close_void(|session, token| {
+            let owner = session.about.owner.as_ref();
+            token.is_some_and(|token| void.contains(&token)) || owner.is_some_and(|owner| suspended.contains(owner))
+        });
     }
-    hub.sessions.suspend(store.suspended_owners().await?);
     for id in store.end_requests().await? {
         hub.end_match(&id).await?;
         store.write(vec![Write::EndProcessed { id }]).await?;
@@ -58,7 +60,7 @@ async fn execute(shared: &ServerState) -> Result<(), StoreError> {
 pub enum EndedBy {
     /// The running server, which has notified the clients.
     Server,
-    /// This process, since no server is running.
+    /// The calling process, since no server is running.
     Command,
 }
 

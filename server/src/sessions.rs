@@ -12,7 +12,7 @@ use std::time::Duration;
 use ludex_env::Seat;
 use ludex_gym::Gym;
 use ludex_gym::quotas::{Account, Owners};
-use ludex_protocol::error::{Close, ErrorCode, Refusal, close};
+use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::Draining;
 use ludex_protocol::record::AgentKind;
 use ludex_store::{SessionRow, TokenHash, Unkept, text};
@@ -287,7 +287,6 @@ impl Session {
 pub(crate) struct Sessions {
     table: Mutex<Table>,
     pub owners: Owners,
-    suspended: Mutex<HashSet<String>>,
     generations: AtomicU64,
 }
 
@@ -457,43 +456,14 @@ impl Sessions {
         table.all.values().filter_map(of).collect()
     }
 
-    /// Closes every connection with one of these tokens.
-    pub fn close_those_of(&self, tokens: &HashSet<TokenHash>) {
+    /// Closes every connection that `is_void` selects by its session and token, as unauthorized.
+    pub fn close_void(&self, is_void: impl Fn(&Session, Option<TokenHash>) -> bool) {
         for session in self.table.lock().all.values() {
             let s = session.state.lock();
             if let Place::Live(control) = &s.place
-                && s.token.is_some_and(|token| tokens.contains(&token))
+                && is_void(session, s.token)
             {
                 let _ = control.send(Control::Close(close::UNAUTHORIZED));
-            }
-        }
-    }
-
-    /// Sets the suspended owners, and closes their connections.
-    pub fn suspend(&self, owners: HashSet<String>) {
-        let mut suspended = self.suspended.lock();
-        *suspended = owners;
-        for session in self.table.lock().all.values() {
-            if let Some(owner) = session.about.owner.as_ref().filter(|owner| suspended.contains(*owner))
-                && let Place::Live(control) = &session.state.lock().place
-            {
-                tracing::info!(session = %session.id, owner, "connection of a suspended owner closed");
-                let _ = control.send(Control::Close(close::UNAUTHORIZED));
-            }
-        }
-    }
-
-    /// Checks that an owner is not suspended.
-    ///
-    /// # Errors
-    ///
-    /// A refusal for the client.
-    pub fn check_owner(&self, owner: Option<&str>) -> Result<(), Refusal> {
-        match owner.filter(|owner| self.suspended.lock().contains(*owner)) {
-            None => Ok(()),
-            Some(owner) => {
-                let message = "the owner of this token is suspended; ask the operator of the server";
-                Err(Refusal::new(ErrorCode::Forbidden, message).path("token").got(owner))
             }
         }
     }

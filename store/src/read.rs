@@ -266,6 +266,17 @@ impl Store {
         Ok(owners.into_iter().collect())
     }
 
+    /// Returns true if an owner is suspended.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`running`](Self::running).
+    pub async fn is_suspended(&self, owner: &str) -> Result<bool, StoreError> {
+        let owner = owner.to_owned();
+        let text = "SELECT EXISTS (SELECT 1 FROM suspensions WHERE owner = ?)";
+        self.read(move |from| from.query_row(text, [owner], |row| row.get(0))).await
+    }
+
     /// Returns the ids of the matches to end.
     ///
     /// # Errors

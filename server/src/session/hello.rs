@@ -204,8 +204,6 @@ async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(Client
     let token = hello.token.as_deref().or(peer.bearer.as_deref());
     let grant =
         auth::admit(&shared.store, token, peer.guests_welcome(), shared.epoch_ms()).await.map_err(not_admitted)?;
-    let owner = grant.owner.as_deref();
-    shared.hub.sessions.check_owner(owner).map_err(|error| HelloRefusal(error, close::UNAUTHORIZED))?;
     let asked = hello.agent.clone().unwrap_or_default();
     let agent = agent_name(&asked, &grant)?;
     let kind = asked.kind.unwrap_or(AgentKind::Bot);
@@ -231,6 +229,10 @@ fn not_admitted(e: AuthError) -> HelloRefusal {
     match e {
         AuthError::Required | AuthError::Unknown | AuthError::Revoked | AuthError::Expired => {
             HelloRefusal(Refusal::new(ErrorCode::Unauthorized, e.to_string()).path("token"), close::UNAUTHORIZED)
+        }
+        AuthError::Suspended { ref owner } => {
+            let error = Refusal::new(ErrorCode::Forbidden, e.to_string()).path("token").got(owner.as_str());
+            HelloRefusal(error, close::UNAUTHORIZED)
         }
         AuthError::Name { ref name, ref allowed } => {
             let error = Refusal::new(ErrorCode::Forbidden, e.to_string()).path("agent.name");

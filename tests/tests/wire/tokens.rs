@@ -71,9 +71,11 @@ async fn suspended_owner_is_refused_until_resumed() {
     let mut ann = Client::greet(server.address, None, hello(0, "ann")).await;
     let mut bob = Client::greet(server.address, None, hello(1, "bob")).await;
     assert!(operators::suspend(&store, "carl", 1).await.is_err(), "carl has no token");
+    let page =
+        async |k: usize| server.get_with("/episodes/m_1", &format!("Authorization: Bearer {}\r\n", tokens[k])).await.0;
+    assert_eq!((page(0).await, page(1).await), (404, 404));
     assert!(operators::suspend(&store, "ann", 1).await.unwrap());
-    is_closed(&mut ann).await;
-    assert_eq!(bob.call("ping", json!({})).await["type"], "pong");
+    assert_eq!((page(0).await, page(1).await), (401, 404), "pages and new connections are refused at once");
     let reply = async |server: &Server| {
         let mut client = Client::mute(server.address).await;
         let mut hello = hello(0, "ann");
@@ -86,6 +88,8 @@ async fn suspended_owner_is_refused_until_resumed() {
     };
     let refused = reply(&server).await;
     assert_eq!((&refused["code"], &refused["path"]), (&json!("forbidden"), &json!("token")), "{refused}");
+    is_closed(&mut ann).await;
+    assert_eq!(bob.call("ping", json!({})).await["type"], "pong");
     server.stop().stopped().await;
 
     let server = Server::start_in(folder.path(), |_| {}).await;
