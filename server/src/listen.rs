@@ -92,7 +92,6 @@ async fn serve_until(
     let open_to_all = (!local).then_some(warnings(config.tls.is_some(), store.has_tokens().await?));
     open_to_all.into_iter().flatten().for_each(|warning| tracing::warn!("{warning}"));
     let shared = Arc::new(ServerState::new(config, store, metrics).await?);
-    shared.hub.sessions.suspend(shared.store.suspended_owners().await?);
     let back = shared.hub.restore().await?;
     shared.runs.clone().resume_runs().await;
     if back > 0 {
@@ -151,7 +150,8 @@ async fn serve_until(
     Ok(())
 }
 
-/// Serves `listener` until the future of `work` resolves, then shuts down in order. `work` receives the runs and their match plane.
+/// Serves `listener` until the future of `work` resolves, then shuts down in order. `work` receives the runs and their
+/// match plane.
 ///
 /// # Errors
 ///

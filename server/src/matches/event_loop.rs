@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 use ludex_play::machine::MatchMachine;
-use ludex_play::machine::interface::{Input, Output};
+use ludex_play::machine::interface::Output;
 use ludex_protocol::message::MatchEntry;
-use ludex_store::{GroupReceipt, Store, StoreError, Write};
+use ludex_store::{GroupReceipt, StoreError, Write};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
@@ -29,7 +29,7 @@ use crate::sessions::match_handle::{MatchCommand, MatchHandle, MatchInbox};
 
 /// Maximum number of commands that a loop takes at once.
 const BATCH: usize = 256;
-/// Time after which a round stores its results and yields to the connections of the thread.
+/// Time after which a round leaves the rest of its commands, or of its deadlines, to the next one.
 const ROUND: Duration = Duration::from_millis(2);
 
 thread_local! {
@@ -71,15 +71,12 @@ pub(super) enum Origin {
     },
 }
 
-/// Callback for the result of storing the start of a match with this handle.
-pub(super) type OnStart = Box<dyn FnOnce(&MatchHandle, Result<(), StoreError>) + Send>;
-
 /// Start of a new match.
 pub(super) struct NewStart {
     pub draft: RowDraft,
     /// Write that reserves the number from which the seed is derived.
     pub drawn: Option<Write>,
-    pub on_stored: OnStart,
+    pub on_stored: OnStored,
 }
 
 struct Launch {
@@ -159,12 +156,11 @@ impl EventLoops {
     }
 
     /// Runs loop number `index` on the current thread until the thread's runtime stops. A loop runs only once.
-    pub(super) async fn run(&self, index: usize, parts: &MatchParts, observer: Arc<dyn MatchObserver>) {
+    pub(super) async fn run(&self, index: usize, parts: MatchParts, observer: Arc<dyn MatchObserver>) {
         let Some(queue) = self.queues.lock().get_mut(index).and_then(Option::take) else { return };
         HERE.set(Some(index));
         let event_loop = EventLoop {
             context: Rc::new(LoopContext::new(parts, observer)),
-            store: parts.store.clone(),
             inbox: self.inboxes[index].clone(),
             queue,
             matches: HashMap::default(),
@@ -185,12 +181,12 @@ struct Commit {
 /// Event loop of one thread.
 struct EventLoop {
     context: Rc<LoopContext>,
-    store: Store,
     inbox: Arc<Inbox>,
     queue: mpsc::UnboundedReceiver<LoopCommand>,
     /// Matches of the loop, by number.
     matches: HashMap<u64, Box<LiveMatch>, FixedState>,
-    /// Deadlines in milliseconds, with the number of the match. A match whose deadline has changed is looked at in vain.
+    /// Deadlines in milliseconds, with the number of the match. An entry whose match has another deadline
+    /// now has no effect.
     deadlines: BinaryHeap<Reverse<(u64, u64)>>,
     /// Commits that have not been acknowledged, in order.
     commits: VecDeque<Commit>,
@@ -206,7 +202,7 @@ impl EventLoop {
         loop {
             let next = self.deadlines.peek().map(|Reverse((at, _))| *at);
             if let Some(at) = next.filter(|_| armed != next) {
-                timer.as_mut().reset(self.context.clock.instant(at));
+                timer.as_mut().reset(self.context.parts.clock.instant(at));
                 armed = next;
             }
             if commands.is_empty() {
@@ -229,7 +225,7 @@ impl EventLoop {
         }
     }
 
-    /// Executes commands and deadlines for at most [`ROUND`].
+    /// Executes commands and deadlines, each for at most [`ROUND`]. The rest waits for the next round.
     fn round(&mut self, commands: &mut VecDeque<LoopCommand>) {
         self.context.begin_round();
         let from = Instant::now();
@@ -252,7 +248,7 @@ impl EventLoop {
         }
         // A command may have stalled the thread, which must cost no player time.
         self.context.begin_round();
-        let now = self.context.clock.now();
+        let (from, now) = (Instant::now(), self.context.now());
         while let Some(Reverse((at, number))) = self.deadlines.peek().copied().filter(|Reverse((at, _))| *at <= now) {
             self.deadlines.pop();
             let Some(live) = self.matches.get_mut(&number).filter(|live| live.planned == Some(at)) else { continue };
@@ -261,6 +257,9 @@ impl EventLoop {
                 Some(due) if due <= now => live.tick(writes),
                 _ => Flow::Stays,
             });
+            if from.elapsed() > ROUND {
+                break;
+            }
         }
     }
 
@@ -276,14 +275,6 @@ impl EventLoop {
         match new.origin {
             Origin::New(start) => {
                 let NewStart { draft, drawn, on_stored } = *start;
-                let stored = handle.clone();
-                let on_stored: OnStored = Box::new(move |result| {
-                    let started = result.is_ok();
-                    on_stored(&stored, result);
-                    if started {
-                        stored.send(MatchCommand::Input(Input::Start));
-                    }
-                });
                 let live = LiveMatch::new(context, number, new.machine, handle, agents, 0, Some(draft));
                 self.matches.insert(number, Box::new(live));
                 self.with_match(number, |live, writes| live.start(drawn, on_stored, writes));
@@ -302,11 +293,13 @@ impl EventLoop {
         let writes = &mut self.writes;
         let flow = std::panic::catch_unwind(AssertUnwindSafe(|| step(live, writes))).unwrap_or_else(|_| {
             tracing::error!(match_id = %live.handle.entry().match_id, "match panicked");
-            Flow::Broken
+            live.broken = true;
+            Flow::Stays
         });
+        if live.broken {
+            return self.end_broken(number);
+        }
         match flow {
-            Flow::Stays if live.is_broken() => return self.end_broken(number),
-            Flow::Broken => return self.end_broken(number),
             Flow::Stays => {}
             Flow::Leaves => {
                 live.handle.close();
@@ -329,6 +322,9 @@ impl EventLoop {
     fn end_broken(&mut self, number: u64) {
         let Some(mut live) = self.matches.remove(&number) else { return };
         live.handle.close();
+        if live.ended {
+            return self.context.observer.on_removal(live.id());
+        }
         // A panic only costs the clients their message.
         let _ = std::panic::catch_unwind(AssertUnwindSafe(|| live.end_broken()));
         self.context.observer.on_failure(&live.machine, live.is_stored());
@@ -347,7 +343,7 @@ impl EventLoop {
         let RoundWrites { durable, behind, persisted } = std::mem::take(&mut self.writes);
         if !durable.is_empty() {
             let (matches, groups) = durable.into_iter().unzip();
-            match self.store.submit_groups(groups).await {
+            match self.context.parts.store.submit_groups(groups).await {
                 Ok(receipt) => self.commits.push_back(Commit { receipt, matches }),
                 Err(error) => {
                     for number in matches {
@@ -358,7 +354,7 @@ impl EventLoop {
             }
         }
         if !behind.is_empty()
-            && let Err(error) = self.store.write_groups_behind(behind).await
+            && let Err(error) = self.context.parts.store.write_groups_behind(behind).await
         {
             tracing::error!(%error, "queueing match logs failed");
         }

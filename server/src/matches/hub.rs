@@ -157,7 +157,7 @@ impl Hub {
             agent_ms: self.config.opponents.agent_ms,
             draining: self.draining.clone(),
         };
-        self.loops.run(index, &parts, Arc::new(self.clone())).await;
+        self.loops.run(index, parts, Arc::new(self.clone())).await;
     }
 
     /// Returns the time in milliseconds since the server started, on which all match times are based.

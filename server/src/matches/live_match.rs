@@ -12,11 +12,12 @@ use ludex_protocol::message::{MatchEnd, ServerMessage};
 use ludex_protocol::record::{EndReason, Outcome, Record};
 use ludex_store::{ActRow, EndRow, MatchRow, StoreError, Unkept, Write, text};
 
-use super::loop_context::{LoopContext, RoundWrites};
+use super::loop_context::{LoopContext, MatchParts, RoundWrites};
 use super::match_row::RowDraft;
 use super::server_agents::ServerAgents;
 use super::spectators::{Spectator, Spectators};
 use crate::mailbox::{Mailbox, MailboxItem, OutgoingFrame};
+use crate::metrics::word;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 
 /// Maximum number of missed frames to send again. If a client missed more frames, one `resync` replaces them.
@@ -32,8 +33,8 @@ const AGAIN_AT_MOST: u64 = 8_000;
 /// Maximum number of consecutive replies of fast agents before other matches have their turn.
 const AT_ONCE: usize = 16;
 
-/// Callback for the result of storing the start of a match.
-pub(super) type OnStored = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+/// Callback for the result of storing the start of the match with this handle.
+pub(super) type OnStored = Box<dyn FnOnce(&MatchHandle, Result<(), StoreError>) + Send>;
 
 /// State of a match after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +45,6 @@ pub(super) enum Flow {
     Leaves,
     /// The match could not start.
     Failed,
-    /// The match cannot continue.
-    Broken,
 }
 
 /// Connection of a seat.
@@ -104,11 +103,11 @@ pub(super) struct LiveMatch {
     /// Time at which the buffered rows must be passed to the store, in milliseconds.
     held_until: Option<u64>,
     /// True once the end of the match has been delivered.
-    ended: bool,
+    pub(super) ended: bool,
     /// True once the match is to be removed.
     leaves: bool,
-    /// True if the match cannot continue.
-    broken: bool,
+    /// True if the match cannot continue: its log is lost, or its code panicked.
+    pub(super) broken: bool,
     pending: Option<PendingCommit>,
     /// Commands that arrived during the pending commit.
     backlog: VecDeque<MatchCommand>,
@@ -134,7 +133,7 @@ impl LiveMatch {
         handle.add_rows(rows);
         LiveMatch {
             lost: context.stalled_ms(),
-            held_until: draft.is_some().then(|| context.clock.now() + HELD),
+            held_until: draft.is_some().then(|| context.now() + HELD),
             ended: machine.is_over(),
             context,
             number,
@@ -174,8 +173,7 @@ impl LiveMatch {
     pub(super) fn start(&mut self, drawn: Option<Write>, on_stored: OnStored, writes: &mut RoundWrites) -> Flow {
         if !self.is_durable() {
             writes.behind.extend(drawn.map(|drawn| vec![drawn]));
-            on_stored(Ok(()));
-            self.agents.enter();
+            self.begin(on_stored);
             return Flow::Stays;
         }
         self.held_until = None;
@@ -187,10 +185,17 @@ impl LiveMatch {
                 Flow::Stays
             }
             Err(error) => {
-                on_stored(Err(StoreError::Conflict { message: error.to_string() }));
+                on_stored(&self.handle, Err(StoreError::Conflict { message: error.to_string() }));
                 Flow::Failed
             }
         }
+    }
+
+    /// Seats the clients, and starts the match.
+    fn begin(&mut self, on_stored: OnStored) {
+        on_stored(&self.handle, Ok(()));
+        self.agents.enter();
+        self.handle.send(MatchCommand::Input(Input::Start));
     }
 
     /// Returns the match's row, if the store does not have it.
@@ -202,7 +207,11 @@ impl LiveMatch {
     /// Executes a command, or queues it during a pending commit.
     pub(super) fn handle(&mut self, command: MatchCommand, writes: &mut RoundWrites) -> Flow {
         if self.pending.is_some() {
-            self.backlog.push_back(command);
+            match command {
+                // The rows have been passed to the store, which may be full for any time.
+                MatchCommand::Persist(done) => writes.persisted.push(done),
+                command => self.backlog.push_back(command),
+            }
             return Flow::Stays;
         }
         self.credit_stalls();
@@ -227,7 +236,7 @@ impl LiveMatch {
 
     /// Executes the deadlines that are due.
     pub(super) fn tick(&mut self, writes: &mut RoundWrites) -> Flow {
-        let now = self.context.clock.now();
+        let now = self.context.now();
         if let Some(PendingCommit::Rows(pending)) = &mut self.pending {
             if pending.retry_at.take_if(|at| *at <= now).is_some() {
                 self.store_pending(writes);
@@ -248,7 +257,7 @@ impl LiveMatch {
             None => {}
         }
         // Rounded up, so that the match is not woken too early.
-        let crowd = self.crowd.wake().map(|left| self.context.clock.now() + left.as_millis() as u64 + 1);
+        let crowd = self.crowd.wake().map(|left| self.context.now() + left.as_millis() as u64 + 1);
         self.machine.next_deadline().into_iter().chain(self.held_until).chain(crowd).min()
     }
 
@@ -265,13 +274,10 @@ impl LiveMatch {
     pub(super) fn on_commit(&mut self, result: Result<(), StoreError>, writes: &mut RoundWrites) -> Flow {
         match (self.pending.take(), result) {
             (None, _) => {}
-            (Some(PendingCommit::Start(on_stored)), result) => {
-                let failed = result.is_err();
-                on_stored(result);
-                if failed {
-                    return Flow::Failed;
-                }
-                self.agents.enter();
+            (Some(PendingCommit::Start(on_stored)), Ok(())) => self.begin(on_stored),
+            (Some(PendingCommit::Start(on_stored)), Err(error)) => {
+                on_stored(&self.handle, Err(error));
+                return Flow::Failed;
             }
             (Some(PendingCommit::Rows(pending)), Ok(())) => {
                 self.rows += pending.rows.len() as u64;
@@ -305,13 +311,13 @@ impl LiveMatch {
     ) {
         tracing::error!(match_id = %self.id(), %error, "match log write failed");
         if !self.machine.is_over() {
-            // The machine has played moves that nobody may see.
+            // The machine has played moves that no client may see.
             self.broken = true;
         } else if self.context.is_draining() {
             // The match continues after the restart.
             self.end(writes);
         } else {
-            pending.retry_at = Some(self.context.clock.now() + pending.pause);
+            pending.retry_at = Some(self.context.now() + pending.pause);
             pending.pause = (2 * pending.pause).min(AGAIN_AT_MOST);
             self.pending = Some(PendingCommit::Rows(pending));
         }
@@ -348,9 +354,9 @@ impl LiveMatch {
 
     fn execute(&mut self, command: MatchCommand, writes: &mut RoundWrites) {
         match command {
-            MatchCommand::Input(input) => self.input(self.context.clock.now(), input, None, writes),
+            MatchCommand::Input(input) => self.input(self.context.now(), input, None, writes),
             MatchCommand::Heard(at, input) => {
-                let late = Duration::from_millis(self.context.clock.now().saturating_sub(at));
+                let late = Duration::from_millis(self.context.now().saturating_sub(at));
                 self.input(at, input, Instant::now().checked_sub(late), writes);
             }
             MatchCommand::Attach { seat, mailbox, generation, seen, resync } => {
@@ -365,12 +371,12 @@ impl LiveMatch {
                     self.put(seat, None, &message);
                 }
                 self.post();
-                self.input(self.context.clock.now(), Input::Online(seat), None, writes);
+                self.input(self.context.now(), Input::Online(seat), None, writes);
             }
             MatchCommand::Detach { seat, generation } => {
                 if let Some(line) = self.lines.get_mut(seat).filter(|line| line.generation == generation) {
                     line.mailbox = None;
-                    self.input(self.context.clock.now(), Input::Offline(seat), None, writes);
+                    self.input(self.context.now(), Input::Offline(seat), None, writes);
                 }
             }
             MatchCommand::Spectate { session, mailbox, re, full, views } => {
@@ -416,9 +422,9 @@ impl LiveMatch {
                 Output::Ask(seat) if asked < AT_ONCE && self.agents.is_quick(seat) => {
                     outputs.remove(at);
                     asked += 1;
-                    let (now, limit_ms) = (self.context.clock.now(), self.context.agent_ms);
+                    let (now, limit_ms) = (self.context.now(), self.context.parts.agent_ms);
                     if let Some(reply) = self.agents.ask_now(&mut self.machine, now, limit_ms, seat) {
-                        outputs.append(&mut self.machine.handle(self.context.clock.now(), reply));
+                        outputs.append(&mut self.machine.handle(self.context.now(), reply));
                     }
                 }
                 _ => at += 1,
@@ -451,7 +457,7 @@ impl LiveMatch {
             Some(end) => self.store_end(&end, writes),
             None => {
                 self.held.append(&mut rows);
-                self.held_until.get_or_insert(self.context.clock.now() + HELD);
+                self.held_until.get_or_insert(self.context.now() + HELD);
                 if self.context.is_settled() {
                     self.write_held(writes);
                 }
@@ -531,9 +537,9 @@ impl LiveMatch {
             }
         }
         self.post();
-        self.machine.start_client_clocks(self.context.clock.now());
+        self.machine.start_client_clocks(self.context.now());
         if let Some(heard) = heard {
-            self.context.metrics.turns.record(heard.elapsed());
+            self.context.parts.metrics.turns.record(heard.elapsed());
         }
         if self.machine.is_over() && !self.ended {
             self.end(writes);
@@ -553,13 +559,8 @@ impl LiveMatch {
     }
 
     fn ask(&mut self, seat: Seat) {
-        let LoopContext { clock, agent_ms, compute, .. } = &*self.context;
+        let MatchParts { clock, agent_ms, compute, .. } = &self.context.parts;
         self.agents.ask(&mut self.machine, clock.now(), *agent_ms, seat, &self.handle, compute);
-    }
-
-    /// Returns true if the match cannot continue, since its log is lost.
-    pub(super) fn is_broken(&self) -> bool {
-        self.broken
     }
 
     /// Ends the match for its clients, whatever the state of the machine.
@@ -651,10 +652,8 @@ fn played(row: MatchRow, end: &LogRow, released: &[String]) -> Result<Vec<Write>
 }
 
 fn end_row(record: &Record) -> Result<EndRow, Unkept> {
-    let reason =
-        serde_json::to_value(record.footer.reason.unwrap_or(EndReason::Aborted)).map_err(|e| Unkept(e.to_string()))?;
     Ok(EndRow {
-        reason: reason.as_str().ok_or_else(|| Unkept("expected the end reason as text".to_owned()))?.to_owned(),
+        reason: word(record.footer.reason.unwrap_or(EndReason::Aborted)),
         ended_ms: ludex_play::time::epoch_ms(),
         footer: text(&record.footer)?,
         record: record.to_line().map_err(|e| Unkept(e.to_string()))?,

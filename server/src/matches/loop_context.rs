@@ -14,7 +14,6 @@ use crate::metrics::Metrics;
 use crate::stall_monitor::StallMonitor;
 
 /// Parts of the server that matches use.
-#[derive(Clone)]
 pub(super) struct MatchParts {
     pub clock: Clock,
     pub compute: Compute,
@@ -27,14 +26,10 @@ pub(super) struct MatchParts {
 
 /// State that the matches of one event loop share.
 pub(super) struct LoopContext {
-    pub clock: Clock,
-    pub compute: Compute,
-    pub metrics: Arc<Metrics>,
-    pub agent_ms: u64,
+    pub parts: MatchParts,
     pub observer: Arc<dyn MatchObserver>,
     /// Stall time of each seat; reused to save allocations.
     pub losses: RefCell<Vec<u64>>,
-    draining: Arc<AtomicBool>,
     /// True once log rows are no longer buffered.
     settled: Cell<bool>,
     /// Stall monitor of the loop's thread, and its total at the start of the round.
@@ -44,20 +39,15 @@ pub(super) struct LoopContext {
 
 impl LoopContext {
     /// Creates the context of a loop on the current thread.
-    pub fn new(parts: &MatchParts, observer: Arc<dyn MatchObserver>) -> Self {
+    pub fn new(parts: MatchParts, observer: Arc<dyn MatchObserver>) -> Self {
         let monitor = StallMonitor::here();
-        LoopContext {
-            clock: parts.clock,
-            compute: parts.compute.clone(),
-            metrics: parts.metrics.clone(),
-            agent_ms: parts.agent_ms,
-            observer,
-            losses: RefCell::default(),
-            draining: parts.draining.clone(),
-            settled: Cell::new(false),
-            stalled_ms: Cell::new(monitor.lost_ms()),
-            monitor,
-        }
+        let stalled_ms = Cell::new(monitor.lost_ms());
+        LoopContext { parts, observer, losses: RefCell::default(), settled: Cell::new(false), monitor, stalled_ms }
+    }
+
+    /// Returns the time in milliseconds since the server started.
+    pub fn now(&self) -> u64 {
+        self.parts.clock.now()
     }
 
     /// Reads the stall monitor, once per round.
@@ -77,7 +67,7 @@ impl LoopContext {
 
     /// Returns true if the server is shutting down.
     pub fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
+        self.parts.draining.load(Ordering::Relaxed)
     }
 
     /// Returns true if log rows are no longer buffered.

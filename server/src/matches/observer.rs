@@ -13,7 +13,8 @@ pub(super) trait MatchObserver: Send + Sync {
     /// Called when the release of these matches is stored or queued.
     fn on_release(&self, ids: &[String]);
 
-    /// Called when the clients have been notified of the end of a match. Returns writes that nobody waits for.
+    /// Called when the clients have been notified of the end of a match. Returns writes that
+    /// need not be durable.
     fn on_end(&self, machine: &MatchMachine) -> Vec<Write>;
 
     /// Called when a match of a run is suspended. It stays in the store.
