@@ -263,8 +263,11 @@ pub fn state_text(state: &str) -> &'static str {
     }
 }
 
-/// Returns the display text of a tournament's format; empty for a format with settings.
+/// Returns the display text of a tournament's format.
 pub fn format_text(format: TournamentFormat) -> String {
+    if let TournamentFormat::Swiss { rounds } = format {
+        return format!("swiss (rounds: {rounds})");
+    }
     let name = serde_json::to_value(format).ok().and_then(|name| Some(name.as_str()?.replace('_', " ")));
     name.unwrap_or_default()
 }
@@ -291,6 +294,12 @@ pub struct RunPlayPage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn format_text_names_rounds_of_swiss_tournament() {
+        let formats = [TournamentFormat::DoubleRoundRobin, TournamentFormat::Swiss { rounds: 5 }];
+        assert_eq!(formats.map(format_text), ["double round robin", "swiss (rounds: 5)"]);
+    }
 
     #[test]
     fn results_of_suite_parts_are_summed_by_agent() {
