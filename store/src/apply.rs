@@ -15,7 +15,8 @@ const SEAT: &str =
 const ACT: &str = "INSERT INTO acts (match, n, body) \
                    VALUES ((SELECT seq FROM matches WHERE id = ?1 AND ended_ms IS NULL), ?2, ?3)";
 const END: &str = "UPDATE matches SET ended_ms = ?2, reason = ?3 WHERE id = ?1 AND ended_ms IS NULL";
-const PLAYED: &str = "INSERT INTO matches (id, game, string, rated, run, header, secret, started_ms, ended_ms, reason, released) \
+const PLAYED: &str = "INSERT INTO matches \
+                      (id, game, string, rated, run, header, secret, started_ms, ended_ms, reason, released) \
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, CASE WHEN ?11 THEN \
                       (SELECT coalesce(max(released), 0) + 1 FROM matches WHERE released IS NOT NULL) END)";
 const RECORD: &str =

@@ -18,9 +18,9 @@ pub struct Server {
     pub address: SocketAddr,
     /// Folder of the server's store.
     pub data: std::path::PathBuf,
-    /// The server's match plane, for operations of tournaments.
+    /// The server's match plane.
     pub hub: Arc<Hub>,
-    /// Runs of the server.
+    /// Runs of the server, which create tournaments.
     pub runs: Arc<Runs>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<anyhow::Result<()>>,
