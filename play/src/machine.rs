@@ -39,6 +39,7 @@ use self::interface::{AcceptedMove, Input, LogRow, MatchSetup, Output, OwnedMove
 use self::match_log::MatchLog;
 use self::narrator::{Narrator, seen_of};
 use self::replay_cursor::ReplayCursor;
+pub use self::restore::EndedState;
 use self::seat_history::SeatHistory;
 pub use self::watcher::Watcher;
 use crate::time::Since;
@@ -82,8 +83,6 @@ pub struct MatchMachine {
     outcomes: Outcomes,
     log: MatchLog,
     time: Since,
-    /// Compressed log of a match that has ended, see [`MatchMachine::pack`].
-    packed: Option<Box<[u8]>>,
     places: Vec<SeatState>,
     clocks: Clocks,
     narrator: Option<Narrator>,
@@ -112,7 +111,6 @@ impl MatchMachine {
                 0 => Since::just(&setup.header.started),
                 _ => Since::later_than(&setup.header.started),
             },
-            packed: None,
             places: (0..seats).map(|_| SeatState::default()).collect(),
             clocks: Clocks::new(setup.header.clock.clone(), seats, now),
             narrator: (!clients.is_empty()).then(|| Narrator::new(&setup, clients).drawing()),
@@ -133,7 +131,7 @@ impl MatchMachine {
 
     /// Subscribes `to` to the frames of later events. [`MatchMachine::replay_frames`] returns the earlier frames.
     pub fn add_watcher(&mut self, to: Watcher) {
-        if self.narrator.as_ref().is_some_and(|n| n.has_subscriber(to)) || self.packed.is_some() {
+        if self.narrator.as_ref().is_some_and(|n| n.has_subscriber(to)) {
             return;
         }
         let mut new = Narrator::new(&self.setup, [to]);
@@ -160,14 +158,14 @@ impl MatchMachine {
         &self.setup
     }
 
-    /// Returns the complete record, including hidden parts, of a match that has ended and is not packed.
+    /// Returns the complete record, including hidden parts, of a match that has ended.
     pub fn record(&self) -> Option<&Record> {
-        self.log.record().filter(|_| self.packed.is_none())
+        self.log.record()
     }
 
-    /// Returns the record of a match that has ended and is not packed.
+    /// Returns the record of a match that has ended.
     pub fn into_record(self) -> Option<Record> {
-        if self.packed.is_some() { None } else { self.log.into_record() }
+        self.log.into_record()
     }
 
     /// Returns the events so far with public information only, for the page of a running match.
@@ -310,16 +308,14 @@ impl MatchMachine {
     /// [`MatchMachine::picture_after`].
     pub fn replay_frames(&self, to: Watcher, views: &[MatchView]) -> Vec<MatchFrame> {
         let mut frames = Vec::new();
-        if !self.log.begun && self.packed.is_none() {
+        if !self.log.begun {
             return frames;
         }
         let of_seat = |s: Seat| self.setup.seats[s].views.contains(&MatchView::Picture);
         let drawn = views.contains(&MatchView::Picture) || matches!(to, Watcher::Seat(s) if of_seat(s));
         let views: Vec<MatchView> = views.iter().copied().filter(|v| *v != MatchView::Picture).collect();
-        self.with_log(|log| {
-            let mut narrator = Narrator::new(&self.setup, [to]);
-            narrator.emit(&self.setup, log, &views, &mut |_, frame| frames.push(frame));
-        });
+        let mut narrator = Narrator::new(&self.setup, [to]);
+        narrator.emit(&self.setup, &self.log, &views, &mut |_, frame| frames.push(frame));
         let last = frames.iter_mut().rev().find_map(|f| if let MatchFrame::Event(e) = f { Some(e) } else { None });
         if let (true, Some(last)) = (drawn, last) {
             last.view.get_or_insert_default().picture = self.spectator_view(to, &[MatchView::Picture]).picture;
@@ -331,27 +327,23 @@ impl MatchMachine {
     /// fewer, returns the picture after the last of them.
     pub fn picture_after(&self, to: Watcher, seen: usize) -> Option<PictureView> {
         let mut left = seen;
-        let mut drawn = None;
-        self.with_log(|log| {
-            let mut position = ReplayCursor::new(&*self.setup.game);
-            let mut last = None;
-            while let Some(transition) = position.next(log.events()) {
-                let visible = transition.iter().filter(|e| seen_of(&*position.state, to, e).text.is_some()).count();
-                if visible > 0 && left == 0 {
-                    break;
-                }
-                left = left.saturating_sub(visible);
-                last = Some(position.at);
-                position.play(transition);
+        let mut position = ReplayCursor::new(&*self.setup.game);
+        let mut last = None;
+        while let Some(transition) = position.next(self.log.events()) {
+            let visible = transition.iter().filter(|e| seen_of(&*position.state, to, e).text.is_some()).count();
+            if visible > 0 && left == 0 {
+                break;
             }
-            let view = view_of(&*position.state, to.viewer(), &[MatchView::Picture], Layout::Ludex);
-            drawn = view.picture.map(|mut picture| {
-                let touched = last.map(|at| self.touched_at(log.events(), at));
-                mark_last(&mut picture.svg, &touched.unwrap_or_default());
-                picture
-            });
-        });
-        drawn
+            left = left.saturating_sub(visible);
+            last = Some(position.at);
+            position.play(transition);
+        }
+        let view = view_of(&*position.state, to.viewer(), &[MatchView::Picture], Layout::Ludex);
+        view.picture.map(|mut picture| {
+            let touched = last.map(|at| self.touched_at(self.log.events(), at));
+            mark_last(&mut picture.svg, &touched.unwrap_or_default());
+            picture
+        })
     }
 
     /// Returns the cells touched by the transition that starts with event `at`.
@@ -382,30 +374,6 @@ impl MatchMachine {
     /// Returns the current position, as seen by `to`, as human-readable text.
     pub fn drawing(&self, to: Watcher) -> String {
         self.state.view(to.viewer()).drawing(to.viewer())
-    }
-
-    /// Compresses the log of a match that has ended to the few kilobytes that replays need. The record is discarded.
-    pub fn pack(&mut self) {
-        if !self.is_over() || self.packed.is_some() {
-            return;
-        }
-        self.packed = self.log.pack();
-        if self.packed.is_some() {
-            self.log.close(Record::default());
-        }
-        self.narrator = None;
-        self.outcomes = Outcomes::new();
-        for place in &mut self.places {
-            let tries = std::mem::take(&mut place.tries);
-            *place = SeatState { issued: place.issued, tries, ..SeatState::default() };
-        }
-    }
-
-    fn with_log<T>(&self, read: impl FnOnce(&MatchLog) -> T) -> T {
-        match self.packed.as_deref().and_then(MatchLog::unpack) {
-            Some(log) => read(&log),
-            None => read(&self.log),
-        }
     }
 
     // ---- inputs
@@ -516,8 +484,8 @@ impl MatchMachine {
     fn resign(&mut self, seat: Seat, re: Option<i64>) {
         let over = self.is_over();
         // The client repeats its resignation if the reply was lost with the connection.
-        let end = |log: &MatchLog| log.record().map(|r| (r.footer.reason, r.footer.at_fault));
-        let again = over && self.with_log(end) == Some((Some(EndReason::Resign), Some(seat as u32)));
+        let end = self.log.record().map(|r| (r.footer.reason, r.footer.at_fault));
+        let again = over && end == Some((Some(EndReason::Resign), Some(seat as u32)));
         self.places[seat].acted = true;
         if let Some(re) = re {
             let message = if over && !again {

@@ -1,5 +1,6 @@
 //! The match plane: the event loops that run matches, and the lobby that seats clients.
 
+mod ended_match;
 mod event_loop;
 mod hub;
 mod joins;

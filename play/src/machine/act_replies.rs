@@ -9,7 +9,6 @@ use ludex_protocol::message::{Accepted, ActRefused, ServerMessage};
 use ludex_protocol::record::{MoveRecord, RecordEvent, RefusedMove};
 
 use super::interface::MatchSetup;
-use super::match_log::MatchLog;
 use super::narrator::move_seen_of;
 use super::replay_cursor::ReplayCursor;
 use super::{MatchMachine, SeatState, Watcher};
@@ -26,12 +25,10 @@ impl MatchMachine {
     /// Returns the reply that `seat` received for the act with key (`turn`, `attempt`). `chosen` is the move of the
     /// repeated act.
     pub(super) fn answered(&self, seat: Seat, turn: u32, attempt: u32, chosen: &Move) -> Option<EarlierReply> {
-        self.with_log(|log| {
-            let place = &self.places[seat];
-            let is_current = place.issued.checked_sub(1) == Some(turn);
-            let current = is_current.then(|| self.answered_now(place, seat, turn, attempt, chosen)).flatten();
-            current.or_else(|| self.answered_before(log, seat, turn, attempt, chosen))
-        })
+        let place = &self.places[seat];
+        let is_current = place.issued.checked_sub(1) == Some(turn);
+        let current = is_current.then(|| self.answered_now(place, seat, turn, attempt, chosen)).flatten();
+        current.or_else(|| self.answered_before(seat, turn, attempt, chosen))
     }
 
     /// Returns the earlier reply if its turn is still open or is part of an incomplete joint move.
@@ -51,14 +48,8 @@ impl MatchMachine {
     }
 
     /// Returns the earlier reply if its turn is in the match log.
-    fn answered_before(
-        &self,
-        log: &MatchLog,
-        seat: Seat,
-        turn: u32,
-        attempt: u32,
-        chosen: &Move,
-    ) -> Option<EarlierReply> {
+    fn answered_before(&self, seat: Seat, turn: u32, attempt: u32, chosen: &Move) -> Option<EarlierReply> {
+        let log = &self.log;
         let of = |e: &RecordEvent| matches!(e, RecordEvent::Move(m) if m.seat as usize == seat && m.turn == turn);
         let at = log.events().iter().position(of)?;
         let RecordEvent::Move(m) = &log.events()[at] else { return None };

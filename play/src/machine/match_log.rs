@@ -1,20 +1,8 @@
 //! Log of a match. Records, frames and repeated replies are built from this log.
 
-use std::io::{Read, Write};
-
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
 use ludex_env::recording::{NotCanonical, RecordBuilder};
-use ludex_protocol::record::{Footer, Header, Notes, Record, RecordEvent};
+use ludex_protocol::record::{Footer, Header, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
-use serde::{Deserialize, Serialize};
-
-/// Maximum size in bytes of packed logs that are left uncompressed, because compression takes as long as playing a
-/// short match.
-const SMALL: usize = 3_000;
-/// First byte of a compressed log. No JSON text starts with this byte.
-const DEFLATED: u8 = 0;
 
 /// Events, banks and presence changes of one match.
 pub(super) struct MatchLog {
@@ -32,16 +20,15 @@ enum Log {
     Closed(Record),
 }
 
-/// Content of a packed log.
-#[derive(Serialize, Deserialize)]
-struct Remains {
-    record: Record,
+/// Part of a match log that a record does not contain.
+#[derive(Default)]
+pub(super) struct UnrecordedLog {
     banks: Vec<u64>,
     presence: Vec<Presence>,
 }
 
 /// Lost or restored connection.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy)]
 pub(super) struct Presence {
     /// Number of events before the connection was lost or restored.
     pub(super) at: usize,
@@ -61,6 +48,20 @@ impl MatchLog {
             }
         };
         MatchLog { begun: false, log, banks: Vec::new(), presence: Vec::new() }
+    }
+
+    /// Restores the log of an ended match from its record and the rest of the log.
+    pub(super) fn ended(record: Record, rest: UnrecordedLog) -> Self {
+        let UnrecordedLog { banks, presence } = rest;
+        MatchLog { begun: true, log: Log::Closed(record), banks, presence }
+    }
+
+    /// Drops the record, and returns the rest of the log.
+    pub(super) fn into_unrecorded(self) -> UnrecordedLog {
+        let (mut banks, mut presence) = (self.banks, self.presence);
+        banks.shrink_to_fit();
+        presence.shrink_to_fit();
+        UnrecordedLog { banks, presence }
     }
 
     pub(super) fn events(&self) -> &[RecordEvent] {
@@ -122,66 +123,5 @@ impl MatchLog {
 
     pub(super) fn presence(&mut self, seat: u32, online: bool) {
         self.presence.push(Presence { at: self.events().len(), seat, online });
-    }
-
-    /// Compresses the log of an ended match; `None` while the match runs. All notes except `say` are dropped, since
-    /// frames do not use them.
-    pub(super) fn pack(&self) -> Option<Box<[u8]>> {
-        let mut record = self.record()?.clone();
-        for event in &mut record.events {
-            let RecordEvent::Move(m) = event else { continue };
-            let aloud = |n: Notes| n.say.map(|say| Notes { say: Some(say), ..Notes::default() });
-            m.notes = m.notes.take().and_then(aloud);
-            m.tries.iter_mut().for_each(|t| t.notes = None);
-        }
-        let remains = Remains { record, banks: self.banks.clone(), presence: self.presence.clone() };
-        let plain = serde_json::to_vec(&remains).ok()?;
-        if plain.len() <= SMALL {
-            return Some(plain.into_boxed_slice());
-        }
-        let mut packed = DeflateEncoder::new(vec![DEFLATED], Compression::fast());
-        packed.write_all(&plain).ok()?;
-        packed.finish().ok().map(Vec::into_boxed_slice)
-    }
-
-    /// Restores a log from the bytes of [`MatchLog::pack`].
-    pub(super) fn unpack(packed: &[u8]) -> Option<MatchLog> {
-        let mut text = Vec::new();
-        let plain = match packed.strip_prefix(&[DEFLATED]) {
-            None => packed,
-            Some(deflated) => {
-                DeflateDecoder::new(deflated).read_to_end(&mut text).ok()?;
-                &text
-            }
-        };
-        let Remains { record, banks, presence } = serde_json::from_slice(plain).ok()?;
-        Some(MatchLog { begun: true, log: Log::Closed(record), banks, presence })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn packed_match_stays_below_size_limit() {
-        for (name, seats, most) in [
-            ("tic_tac_toe", 2, SMALL),
-            ("kuhn_poker", 2, SMALL),
-            ("chess(max_plies=300)", 2, 4_000),
-            ("iterated_prisoners_dilemma", 2, SMALL),
-        ] {
-            let game = ludex_games::load(name).unwrap();
-            for seed in 0..8 {
-                let record = crate::play(&game, vec!["random"; seats], seed).unwrap().record;
-                let events = record.events.len();
-                let mut log = MatchLog::new(record.header.clone());
-                log.close(record);
-                let packed = log.pack().unwrap();
-                assert!(packed.len() <= most, "{name}: {} bytes for {events} events", packed.len());
-                let again = MatchLog::unpack(&packed).unwrap();
-                assert_eq!(again.record(), log.record());
-            }
-        }
     }
 }

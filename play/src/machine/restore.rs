@@ -1,10 +1,27 @@
 //! Restoration of a match from its persisted rows.
 
 use ludex_env::Seat;
-use ludex_protocol::record::{EndReason, Record};
+use ludex_protocol::record::{EndReason, Record, RefusedMove};
 
-use super::MatchMachine;
 use super::interface::{LogRow, MatchSetup, Output};
+use super::match_log::{MatchLog, UnrecordedLog};
+use super::replay_cursor::ReplayCursor;
+use super::{MatchMachine, SeatState};
+
+/// State of an ended match that its record does not contain.
+pub struct EndedState {
+    log: UnrecordedLog,
+    /// Number of issued turns of each seat, and the refused attempts of its interrupted turn.
+    seats: Box<[(u32, Vec<RefusedMove>)]>,
+    restarts: u32,
+}
+
+impl EndedState {
+    /// Returns the number of restarts after a crash, for [`MatchSetup::restarts`].
+    pub fn restarts(&self) -> u32 {
+        self.restarts
+    }
+}
 
 impl MatchMachine {
     /// Restores a running match from its rows and returns the pending requests to in-process agents.
@@ -38,6 +55,28 @@ impl MatchMachine {
         }
         m.out.clear();
         Ok(m)
+    }
+
+    /// Reduces an ended match to what its record does not contain.
+    pub fn into_ended(self) -> EndedState {
+        let seats = self.places.into_iter().map(|place| (place.issued, place.tries)).collect();
+        EndedState { log: self.log.into_unrecorded(), seats, restarts: self.setup.restarts }
+    }
+
+    /// Rebuilds an ended match from its record and [`EndedState`]. Its frames and its replies are those of before.
+    pub fn from_ended(setup: MatchSetup, record: Record, state: EndedState, now: u64) -> Self {
+        let mut m = MatchMachine::new(setup, now);
+        let mut position = ReplayCursor::new(&*m.setup.game);
+        while let Some(transition) = position.next(&record.events) {
+            position.play(transition);
+        }
+        m.state = position.state;
+        m.log = MatchLog::ended(record, state.log);
+        m.narrator = None;
+        for (place, (issued, tries)) in m.places.iter_mut().zip(state.seats) {
+            *place = SeatState { issued, tries, ..SeatState::default() };
+        }
+        m
     }
 
     /// Applies the rows of the log in order.

@@ -13,12 +13,14 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 use ludex_play::machine::MatchMachine;
-use ludex_play::machine::interface::Output;
+use ludex_play::machine::interface::{MatchSetup, Output};
 use ludex_protocol::message::MatchEntry;
+use ludex_protocol::record::Record;
 use ludex_store::{GroupReceipt, StoreError, Write};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
+use super::ended_match::{EndedFlow, EndedMatch};
 use super::live_match::{Flow, LiveMatch, OnStored};
 use super::loop_context::{LoopContext, MatchParts, RoundWrites};
 use super::match_row::RowDraft;
@@ -43,6 +45,8 @@ enum LoopCommand {
     Launch(Box<Launch>),
     /// Command for the match with this number.
     Match(u64, MatchCommand),
+    /// Setup and record of an ended match that must be rebuilt, or the reason why they cannot be read.
+    Rebuild(u64, Box<Result<(MatchSetup, Record), String>>),
     /// Command to drop a match that has left.
     Remove(u64),
     /// Command to pass the rows and logs of all matches to the store.
@@ -164,6 +168,7 @@ impl EventLoops {
             inbox: self.inboxes[index].clone(),
             queue,
             matches: HashMap::default(),
+            ended: HashMap::default(),
             deadlines: BinaryHeap::new(),
             commits: VecDeque::new(),
             writes: RoundWrites::default(),
@@ -185,6 +190,8 @@ struct EventLoop {
     queue: mpsc::UnboundedReceiver<LoopCommand>,
     /// Matches of the loop, by number.
     matches: HashMap<u64, Box<LiveMatch>, FixedState>,
+    /// Ended matches, by number. While one executes a command that needs its record, it is in `matches`.
+    ended: HashMap<u64, EndedMatch, FixedState>,
     /// Deadlines in milliseconds, with the number of the match. An entry whose match has another deadline
     /// now has no effect.
     deadlines: BinaryHeap<Reverse<(u64, u64)>>,
@@ -232,10 +239,17 @@ impl EventLoop {
         while let Some(command) = commands.pop_front() {
             match command {
                 LoopCommand::Launch(launch) => self.launch(*launch),
+                LoopCommand::Match(number, command) if self.ended.contains_key(&number) => {
+                    self.with_ended(number, command);
+                }
                 LoopCommand::Match(number, command) => {
                     self.with_match(number, |live, writes| live.handle(command, writes));
                 }
-                LoopCommand::Remove(number) => drop(self.matches.remove(&number)),
+                LoopCommand::Rebuild(number, read) => self.rebuild(number, *read),
+                LoopCommand::Remove(number) => {
+                    self.matches.remove(&number);
+                    self.ended.remove(&number);
+                }
                 LoopCommand::Persist(done) => self.persist(done),
                 LoopCommand::Settle(done) => {
                     self.context.settle();
@@ -300,12 +314,16 @@ impl EventLoop {
             return self.end_broken(number);
         }
         match flow {
+            Flow::Stays if live.is_dormant() => {
+                let live = self.matches.remove(&number);
+                self.ended.extend(live.map(|live| (number, live.into_ended())));
+                return;
+            }
             Flow::Stays => {}
             Flow::Leaves => {
-                live.handle.close();
-                // Commands that have been sent so far are still executed.
-                let _ = self.inbox.0.send(LoopCommand::Remove(number));
-                self.context.observer.on_removal(live.id());
+                let handle = live.handle.clone();
+                self.close(number, &handle);
+                return;
             }
             Flow::Failed => {
                 self.matches.remove(&number);
@@ -316,6 +334,57 @@ impl EventLoop {
             live.planned = Some(at);
             self.deadlines.push(Reverse((at, number)));
         }
+    }
+
+    /// Executes a command for an ended match.
+    fn with_ended(&mut self, number: u64, command: MatchCommand) {
+        let Some(ended) = self.ended.get_mut(&number) else { return };
+        match ended.handle(command, &mut self.writes) {
+            EndedFlow::Stays => {}
+            EndedFlow::Leaves => {
+                let handle = ended.handle.clone();
+                self.close(number, &handle);
+            }
+            EndedFlow::Rebuilds => {
+                let id = &ended.handle.entry().match_id;
+                let read = self.context.observer.read_ended(id, ended.state.restarts());
+                let (inbox, (queued, writes)) = (self.inbox.clone(), oneshot::channel());
+                // The end of the match may be among the writes of this round.
+                self.writes.persisted.push(queued);
+                tokio::spawn(async move {
+                    let _ = writes.await;
+                    // A closed loop means that the server has stopped.
+                    let _ = inbox.0.send(LoopCommand::Rebuild(number, Box::new(read.await)));
+                });
+            }
+        }
+    }
+
+    /// Rebuilds an ended match and executes its waiting commands. Without a record, the match is removed.
+    fn rebuild(&mut self, number: u64, read: Result<(MatchSetup, Record), String>) {
+        let Some(ended) = self.ended.remove(&number) else { return };
+        let (context, handle) = (self.context.clone(), ended.handle.clone());
+        let rebuilt = read.and_then(|parts| {
+            let rebuild = AssertUnwindSafe(|| LiveMatch::from_ended(context, number, ended, parts));
+            std::panic::catch_unwind(rebuild).map_err(|_| "the match panicked".to_owned())
+        });
+        match rebuilt {
+            Ok((live, commands)) => {
+                self.matches.insert(number, Box::new(live));
+                self.with_match(number, |live, writes| live.handle_all(commands, writes));
+            }
+            Err(error) => {
+                tracing::error!(match_id = %handle.entry().match_id, error, "reading an ended match failed");
+                self.close(number, &handle);
+            }
+        }
+    }
+
+    /// Closes a match that leaves the loop. Commands that have been sent so far are still executed.
+    fn close(&self, number: u64, handle: &MatchHandle) {
+        handle.close();
+        let _ = self.inbox.0.send(LoopCommand::Remove(number));
+        self.context.observer.on_removal(&handle.entry().match_id);
     }
 
     /// Ends and removes a match that cannot continue.

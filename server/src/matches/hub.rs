@@ -13,13 +13,15 @@ use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use ludex_gym::catalogue::Catalogue;
 use ludex_gym::compute::Compute;
 use ludex_gym::opponents::Opponents;
 use ludex_play::machine::MatchMachine;
+use ludex_play::machine::interface::MatchSetup;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::limits::Limits;
-use ludex_protocol::record::EndReason;
+use ludex_protocol::record::{EndReason, Record};
 use ludex_store::{Store, StoreError, Write, random_bytes};
 use parking_lot::Mutex;
 
@@ -384,6 +386,11 @@ impl MatchObserver for Arc<Hub> {
             runs.on_end(record);
         }
         self.free_joins(machine)
+    }
+
+    fn read_ended(&self, id: &str, restarts: u32) -> BoxFuture<'static, Result<(MatchSetup, Record), String>> {
+        let (hub, id) = (self.clone(), id.to_owned());
+        Box::pin(async move { hub.ended_match(&id, restarts).await })
     }
 
     fn on_suspension(&self, machine: &MatchMachine) {

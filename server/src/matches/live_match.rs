@@ -6,12 +6,13 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ludex_env::Seat;
-use ludex_play::machine::interface::{Input, LogRow, Output};
+use ludex_play::machine::interface::{Input, LogRow, MatchSetup, Output};
 use ludex_play::machine::{MatchMachine, Watcher};
 use ludex_protocol::message::{MatchEnd, ServerMessage};
 use ludex_protocol::record::{EndReason, Outcome, Record};
 use ludex_store::{ActRow, EndRow, MatchRow, StoreError, Unkept, Write, text};
 
+use super::ended_match::{EndedMatch, all_have_seen};
 use super::loop_context::{LoopContext, MatchParts, RoundWrites};
 use super::match_row::RowDraft;
 use super::server_agents::ServerAgents;
@@ -49,13 +50,13 @@ pub(super) enum Flow {
 
 /// Connection of a seat.
 #[derive(Default)]
-struct Line {
-    mailbox: Option<Mailbox>,
-    generation: u64,
+pub(super) struct Line {
+    pub mailbox: Option<Mailbox>,
+    pub generation: u64,
     /// Sequence number of the last frame of the seat; `None` before the first frame, and if it is not known yet.
-    last: Option<u64>,
+    pub last: Option<u64>,
     /// Sequence number of the last frame that the client acknowledged.
-    seen: Option<u64>,
+    pub seen: Option<u64>,
     /// Total stall time of the connection's thread at the last check, in milliseconds.
     lost: u64,
     /// Messages of the current command.
@@ -229,6 +230,39 @@ impl LiveMatch {
         if leaves { self.leave() } else { Flow::Stays }
     }
 
+    /// Returns true if the match has ended, and only its record and the acknowledgments of its clients are still needed.
+    pub(super) fn is_dormant(&self) -> bool {
+        let is_open = self.leaves || self.broken || self.pending.is_some() || !self.backlog.is_empty();
+        self.ended && !is_open && self.crowd.are_up_to_date()
+    }
+
+    /// Reduces a dormant match to what its record in the store does not contain.
+    pub(super) fn into_ended(mut self) -> EndedMatch {
+        self.number_last_frames();
+        let lines = self.lines.into_boxed_slice();
+        EndedMatch { handle: self.handle, lines, state: self.machine.into_ended(), waiting: None }
+    }
+
+    /// Rebuilds a match that has ended, and returns the commands that it must execute.
+    pub(super) fn from_ended(
+        context: Rc<LoopContext>,
+        number: u64,
+        ended: EndedMatch,
+        (setup, record): (MatchSetup, Record),
+    ) -> (Self, Vec<MatchCommand>) {
+        let EndedMatch { handle, lines, state, waiting } = ended;
+        let machine = MatchMachine::from_ended(setup, record, state, context.now());
+        let mut live = Self::new(context, number, machine, handle, ServerAgents::new(Vec::new()), 0, None);
+        live.lines = lines.into_vec();
+        (live, waiting.unwrap_or_default())
+    }
+
+    /// Executes several commands in order.
+    pub(super) fn handle_all(&mut self, commands: Vec<MatchCommand>, writes: &mut RoundWrites) -> Flow {
+        let flows: Vec<Flow> = commands.into_iter().map(|command| self.handle(command, writes)).collect();
+        if flows.contains(&Flow::Leaves) { Flow::Leaves } else { Flow::Stays }
+    }
+
     fn leave(&mut self) -> Flow {
         self.crowd.send();
         if std::mem::replace(&mut self.leaves, true) { Flow::Stays } else { Flow::Leaves }
@@ -345,11 +379,18 @@ impl LiveMatch {
         }
     }
 
+    /// Sets the numbers of the last frames of seats whose numbers are not known yet. The match has ended.
+    fn number_last_frames(&mut self) {
+        let (machine, handle) = (&self.machine, &self.handle);
+        for (seat, line) in self.lines.iter_mut().enumerate().filter(|(seat, _)| handle.is_client(*seat)) {
+            line.last.get_or_insert_with(|| machine.resume_entry(seat).seq);
+        }
+    }
+
     /// Returns true if every client of the match, which has ended, has acknowledged the last frame.
     fn all_have_seen(&mut self) -> bool {
-        let (machine, agents) = (&self.machine, &self.agents);
-        let mut clients = self.lines.iter_mut().enumerate().filter(|(seat, _)| !agents.plays(*seat));
-        clients.all(|(seat, line)| line.seen >= Some(*line.last.get_or_insert_with(|| machine.resume_entry(seat).seq)))
+        self.number_last_frames();
+        all_have_seen(&self.lines, &self.handle)
     }
 
     fn execute(&mut self, command: MatchCommand, writes: &mut RoundWrites) {
@@ -553,9 +594,7 @@ impl LiveMatch {
         if !gone.is_empty() {
             writes.behind.push(gone);
         }
-        self.machine.pack();
         self.held = Vec::new();
-        self.backlog.shrink_to_fit();
     }
 
     fn ask(&mut self, seat: Seat) {

@@ -1,7 +1,9 @@
 //! Events of running matches that concern the rest of the match plane.
 
+use futures_util::future::BoxFuture;
 use ludex_play::machine::MatchMachine;
-
+use ludex_play::machine::interface::MatchSetup;
+use ludex_protocol::record::Record;
 use ludex_store::Write;
 
 /// Recipient of the events of running matches. The event loops call it between two steps of their matches, so no method
@@ -16,6 +18,9 @@ pub(super) trait MatchObserver: Send + Sync {
     /// Called when the clients have been notified of the end of a match. Returns writes that
     /// need not be durable.
     fn on_end(&self, machine: &MatchMachine) -> Vec<Write>;
+
+    /// Reads the setup and the record of a match that has ended, after `restarts` restarts of the server.
+    fn read_ended(&self, id: &str, restarts: u32) -> BoxFuture<'static, Result<(MatchSetup, Record), String>>;
 
     /// Called when a match of a run is suspended. It stays in the store.
     fn on_suspension(&self, machine: &MatchMachine);

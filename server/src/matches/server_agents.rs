@@ -44,11 +44,6 @@ impl ServerAgents {
         self.agents.iter().flatten().for_each(|(agent, _)| agent.enter());
     }
 
-    /// Returns true if an agent of the server plays `seat`.
-    pub fn plays(&self, seat: Seat) -> bool {
-        self.agent(seat).is_some()
-    }
-
     fn agent(&self, seat: Seat) -> Option<&TimedAgent> {
         self.agents.get(seat).and_then(Option::as_ref)
     }

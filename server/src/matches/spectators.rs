@@ -142,6 +142,11 @@ impl Spectators {
         self.spectators.iter().any(|s| s.behind)
     }
 
+    /// Returns true if every watcher has received all events.
+    pub fn are_up_to_date(&self) -> bool {
+        !self.any_behind() && self.due().is_none()
+    }
+
     /// Returns the time at which buffered events are due.
     fn due(&self) -> Option<Instant> {
         let waits = self.audiences.iter().any(|audience| !audience.waiting.is_empty());

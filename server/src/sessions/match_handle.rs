@@ -136,6 +136,11 @@ impl MatchHandle {
         self.0.seated.iter().flatten().any(|s| s == session)
     }
 
+    /// Returns true if a client plays `seat`, and false for a server agent.
+    pub(crate) fn is_client(&self, seat: Seat) -> bool {
+        self.0.seated.get(seat).is_some_and(Option::is_some)
+    }
+
     /// Returns true if the match is running.
     pub fn live(&self) -> bool {
         !self.0.over.load(Ordering::Relaxed)
