@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(anchors[1], rung(1, "mcts sims=9", Some([100.0, 90.0, 112.0])));
         assert_eq!((anchors[0].rating, anchors[0].low), (Some(0.0), None));
         assert_eq!([draws(&page, "a(n=1)"), draws(&page, "a(n=2)")], [0.25, 0.0]);
-        // Other parameters, other rules, or another ladder: no ratings.
+        // A table for different parameters, rules or agents gives no ratings.
         for (string, rules, agent) in [("a(n=2)", 2, "mcts sims=9"), ("a(n=1)", 3, "mcts sims=9"), ("a(n=1)", 2, "x")] {
             let mut anchors = [plain[0].clone(), rung(1, agent, None)];
             rate(&mut anchors, &page, string, rules);

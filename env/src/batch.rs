@@ -86,7 +86,7 @@ impl BatchConfig {
         self.budget().pause().map_err(|stopped| Refusal::new(ErrorCode::Internal, stopped.to_string()))
     }
 
-    /// Returns the budget of a call, and of each move that a server agent makes in it.
+    /// Returns the budget of a call: the scheduler, without a deadline. Also applies to each move of a server agent.
     fn budget(&self) -> Budget<'_> {
         Budget::default().with_scheduler(self.scheduler.as_deref())
     }
@@ -104,7 +104,7 @@ pub enum Actions<'a> {
 /// Seeds for a reset.
 #[derive(Clone, Debug, Default)]
 pub enum ResetSeeds {
-    /// Current seed of each environment, with the next episode number.
+    /// The current seed of each environment; the episode number increases by one.
     #[default]
     Continue,
     /// Base seed: environment i uses the base seed + i.
@@ -127,7 +127,7 @@ pub struct Snapshot {
     pub params: ludex_protocol::spec::Params,
     /// Seed of the environment.
     pub seed: u64,
-    /// Number of the episode under its seed.
+    /// Episode number of the environment, from 0; a reset with a seed restarts the count.
     pub episode: u64,
     /// Agent specs of the seats, as supplied by the host.
     pub seats: Vec<String>,
@@ -146,10 +146,10 @@ pub struct Snapshot {
 pub struct Episode {
     /// Index of the environment.
     pub env: u32,
-    /// Number of the episode under its seed, from which the key of the chance draws is derived.
+    /// Episode number, a part of the key of the chance draws. Starts at 0; a reset with a seed restarts the count.
     pub number: u64,
-    /// Seed of all chance outcomes. `None` if the client chose chance outcomes, the episode was restored, or its seed
-    /// changed.
+    /// Seed of all chance outcomes. `None` if the client chose chance outcomes, the episode was restored, or the seed
+    /// changed during the episode.
     pub seed: Option<u64>,
     /// Rotation of the episode: entry (k + shift) mod P of the batch's `seats` played seat k, where P is the number of
     /// seats.
@@ -198,9 +198,9 @@ pub trait DynBatch: Send {
     fn step(&mut self, rows: Option<&[u32]>, actions: Actions<'_>, out: &mut Batch) -> Result<(), Refusal>;
     /// Takes the episodes that ended in the last call. Empty unless [`BatchConfig::record`] is set.
     fn take_episodes(&mut self) -> Vec<Episode>;
-    /// Returns the approximate memory of the documents of all current episodes, in bytes.
+    /// Returns the approximate memory used by the documents of all current episodes, in bytes.
     fn said_bytes(&self) -> usize;
-    /// Returns the state of environment `i`; `None` if it does not exist or was never reset.
+    /// Returns the state of environment `i`; `None` if the environment does not exist or was never reset.
     fn state(&self, i: usize) -> Option<Box<dyn DynState>>;
     /// Copies `rows` into a new batch. The copies get new random streams from `seed`, or continue the original streams
     /// if `seed` is `None`.

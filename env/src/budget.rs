@@ -13,7 +13,7 @@ pub trait Scheduler: Send + Sync {
     /// method every few milliseconds.
     ///
     /// # Errors
-    /// Fails with [`Stopped`] if the result of the work is not needed. Every later call fails too.
+    /// Fails with [`Stopped`] if the host has canceled the work. Every later call also fails.
     fn pause(&self) -> Result<(), Stopped>;
 }
 
@@ -30,12 +30,12 @@ impl<'a> Budget<'a> {
         Budget { deadline: Some(deadline), scheduler: None }
     }
 
-    /// Returns the budget with another deadline; `None` removes it.
+    /// Replaces the deadline; `None` removes the deadline.
     pub fn with_deadline(self, deadline: Option<Instant>) -> Self {
         Budget { deadline, ..self }
     }
 
-    /// Returns the budget with another scheduler; `None` removes it.
+    /// Replaces the scheduler; `None` removes the scheduler.
     pub fn with_scheduler(self, scheduler: Option<&'a dyn Scheduler>) -> Self {
         Budget { scheduler, ..self }
     }

@@ -65,7 +65,7 @@ impl Schemas {
     }
 }
 
-/// Converts one validation error to issues. Missing and unexpected fields get one issue each, with their own path.
+/// Converts one validation error to issues. Each missing or unexpected field gets an issue with the field's path.
 fn issues_of(e: &ValidationError<'_>, schema: &Value) -> Vec<Issue> {
     let at = e.instance_path().to_string();
     let issue = |path: String, got: Option<Value>, message: String| Issue {

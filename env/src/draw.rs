@@ -33,8 +33,8 @@ pub fn episode_key(purpose: &str, game: &str, seed: u64, episode: u64) -> Key {
 
 /// The text of an episode's key as a padded SHA-256 block (FIPS 180-4, 5.1.1), for texts of at most 55 bytes.
 ///
-/// A batch derives a key for every episode. With a stored block, only the digits of the episode number are rewritten,
-/// and the text is neither formatted nor buffered again.
+/// A batch derives a key for every episode. With a stored block, only the digits of the episode number are rewritten
+/// from episode to episode.
 #[derive(Clone, Debug)]
 struct KeyText {
     block: [u8; 64],
@@ -122,7 +122,7 @@ pub struct Draw {
     text: Option<KeyText>,
     /// Key of this episode; absent until the first draw.
     key: Option<Key>,
-    /// Precomputed draws; the last one has the number `end - 1`.
+    /// Precomputed draws; the last entry is draw `end - 1`.
     ahead: [u64; AHEAD],
     end: u64,
 }
@@ -168,14 +168,14 @@ impl Draw {
         *self = Draw { next: self.next, ..Draw::new(self.game, seed, self.episode) };
     }
 
-    /// Counts one draw without computing it.
+    /// Counts one draw without computing its value.
     pub fn skip(&mut self) {
         self.next += 1;
     }
 
     /// Derives and stores the key of the episode. Calling this method is optional, because the first draw derives a
     /// missing key. A host of many episodes is faster if it derives all keys, computes all [`first_draws`] together,
-    /// then passes them to [`foresee`](Self::foresee).
+    /// then passes the draws to [`foresee`](Self::foresee).
     pub(crate) fn make_key(&mut self) -> Key {
         let (game, seed, episode) = (self.game, self.seed, self.episode);
         let text = self.text.get_or_insert_with(|| KeyText::new("chance", game, seed, episode));

@@ -16,7 +16,7 @@
 //! use schemars::JsonSchema;
 //! use serde::{Deserialize, Serialize};
 //!
-//! /// Two seats take one or two of the objects in turn; the seat that takes the last one wins.
+//! /// Two seats take one or two of the objects in turn; the seat that takes the last object wins.
 //! struct Countdown(Params);
 //!
 //! #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -143,7 +143,7 @@
 //! - Everything displayed to a seat derives from that seat's view. Information outside the view cannot leak.
 //! - A refused move or call changes nothing. Moves are checked unless the function's name says otherwise; an unchecked
 //!   move with any id in range is memory-safe.
-//! - A row of a batch equals a single environment with the row's seed.
+//! - A row of a batch behaves like a single environment with the row's seed.
 //!
 //! See `docs/adding-a-game.md` for how to add a game, to `ludex-games` or to your own program.
 #![forbid(unsafe_code)]

@@ -1,6 +1,6 @@
 //! Standard notations for complete games.
 //!
-//! A game with a notation declares it ([`GameInfo::notation`](crate::game::GameInfo::notation)) and writes it
+//! A game declares its notation ([`GameInfo::notation`](crate::game::GameInfo::notation)) and converts records to it
 //! ([`GameText::in_notation`](crate::game::GameText::in_notation)). Pages and commands call
 //! [`in_notation`](crate::recording::in_notation).
 

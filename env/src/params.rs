@@ -165,7 +165,7 @@ pub fn typed<P: Default + Serialize + DeserializeOwned>(raw: &Params, schema: &V
     if let Some(name) = raw.keys().find(|k| !known.contains(k)) {
         return Err(ParamError::unknown("parameter", name, known));
     }
-    // One at a time over the defaults, so that the error names the parameter.
+    // Replaces the defaults one at a time, so that the error names the invalid parameter.
     for (name, value) in raw {
         let one = Params::from_iter([(name.clone(), value.clone())]);
         if let Err(e) = serde_json::from_value::<P>(Value::Object(one)) {
@@ -219,7 +219,7 @@ pub fn in_range<P: Serialize + JsonSchema>(params: &P) -> Result<(), ParamError>
 /// For `#[serde(deserialize_with = "...")]` on list parameters.
 ///
 /// # Errors
-/// Fails on a value in neither format.
+/// Fails on a value in any other format.
 pub fn list<'de, D, T>(d: D) -> Result<Vec<T>, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -1,8 +1,8 @@
 //! Pictures of positions: SVG for pages, notebooks and rasterizers.
 //!
 //! A game draws on a [`Sketch`], with a [`Board`] of named squares or points, or with [`labels`]. All components share
-//! a few [`Paint`]s, each with a value for light and for dark mode, which a page may override with CSS variables
-//! (`--ludex-wood: #eee`). Pictures contain no ids, scripts or fonts, so that one page can contain several.
+//! a few [`Paint`]s, each with a color for light mode and a color for dark mode. A page may override the colors with
+//! CSS variables (`--ludex-wood: #eee`). Pictures contain no ids, scripts or fonts, so a page can contain several.
 //!
 //! Clickable areas are invisible elements of class `cell`, with the name of the cell in `data-cell`, drawn on top.
 //! Pages add the classes `last` and `legal`.

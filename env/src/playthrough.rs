@@ -2,7 +2,7 @@
 //!
 //! The module writes the files under `tests/data/playthroughs/`. A change of a game's behavior shows as a difference
 //! in these files. Equal views of several viewers are written once. If the deal alone exceeds the length limit, the
-//! whole game is written, but only the first position of each phase.
+//! file contains all moves of the game, but only the first position of each phase.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,11 +14,11 @@ use crate::dyn_game::DynGame;
 use crate::dyn_state::DynState;
 use crate::game::{Action, EventView, Mover, Outcomes, Seat, ToMove, Viewer};
 
-/// Maximum length of a game that is written completely, in moves and chance outcomes.
+/// Maximum number of moves and chance outcomes written if the deal alone exceeds the length limit.
 const WHOLE: usize = 2_000;
 
-/// Plays a random game under `seed` and returns it as text, up to `most` moves and chance outcomes. If more than `most`
-/// outcomes precede the first move, returns the complete game, but only the first position of each phase.
+/// Plays a random game under `seed` and returns its text, up to `most` moves and chance outcomes. If more than `most`
+/// outcomes precede the first move, returns all moves of the game, but only the first position of each phase.
 ///
 /// Chance follows the seed as in episode 0; the moves are random, from a separate stream.
 pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {

@@ -17,7 +17,7 @@ use crate::game::{Action, Mover, Seat, Viewer};
 pub enum AgentKey<'a> {
     /// The episode's seed, from which in-process agents derive keys for the purpose `agent`.
     Episode(&'a Draw),
-    /// A key of the agent's own, for remote agents and fixed seeds.
+    /// The agent's own key, for remote agents and fixed seeds.
     Own(&'a Key),
 }
 

@@ -55,10 +55,10 @@ impl RecordBuilder {
         &self.events
     }
 
-    /// Appends an event. The parts of a joint move must be in seat order; all parts except the last have `more`.
+    /// Appends an event. The parts of a joint move must be in seat order; `more` must be true in all but the last part.
     ///
     /// # Errors
-    /// Fails on an event without a canonical form (notes may contain any number); the record is unchanged.
+    /// Fails if a number in the event exceeds the range of a double; the record is unchanged.
     pub fn push(&mut self, event: RecordEvent) -> Result<(), NotCanonical> {
         self.text.clear();
         write_event(&event, &mut self.text)?;
@@ -70,7 +70,7 @@ impl RecordBuilder {
     /// Appends a chance outcome.
     ///
     /// # Errors
-    /// Never in practice: ids always have a canonical form.
+    /// Never in practice, since ids always have a canonical form.
     pub fn push_chance(&mut self, outcome: Action) -> Result<(), NotCanonical> {
         self.push(RecordEvent::Chance(ChanceRecord { action: Some(outcome) }))
     }
@@ -85,7 +85,7 @@ impl RecordBuilder {
         let RecordBuilder { header, events, mut chain, .. } = self;
         let mut footer = footer;
         let at_fault = footer.at_fault.map(|seat| seat as usize);
-        // Adding 0 turns -0 into 0, the value that a record reads back.
+        // Adding 0 turns -0 into 0, the value that is read back from a record.
         footer.returns = returns.iter().map(|r| r + 0.0).collect();
         if let Some(seat) = at_fault {
             forfeit(spec, seat, &mut footer.returns);

@@ -29,7 +29,7 @@ impl RegisteredGame {
         RegisteredGame { info: G::INFO, load: load_typed::<G> }
     }
 
-    /// Returns the entry of a game with two implementations of the same rules. `S` is used for the parameters that it
+    /// Returns the entry of a game with two implementations of the same rules. `S` is used for the parameters that `S`
     /// accepts, `G` for all other parameters.
     pub const fn of_either<S: CompleteGame, G: CompleteGame>() -> Self {
         RegisteredGame { load: load_either::<S, G>, ..RegisteredGame::of::<G>() }
@@ -80,7 +80,7 @@ impl Games {
     /// Loads a game in the same way as [`load`](Self::load); `more` overrides parameters of the string.
     ///
     /// # Errors
-    /// Same as [`load`](Self::load).
+    /// Fails under the conditions of [`load`](Self::load).
     pub fn load_with(&self, text: &str, more: &Params) -> Result<GameRef, ParamError> {
         let (name, mut params) = split(text)?;
         params.extend(more.iter().map(|(k, v)| (k.clone(), v.clone())));
@@ -135,7 +135,7 @@ fn load_typed<G: CompleteGame>(raw: &Params) -> Result<GameRef, ParamError> {
         }
     }
     let game = G::new(typed::<G::Params>(&raw, &schema)?).map_err(|mut e| {
-        // The value as submitted: 7 stays 7 for a float parameter.
+        // Reports the value as submitted, such as 7 instead of 7.0 for a float parameter.
         if let Some(given) = e.name.as_ref().and_then(|name| raw.get(name)) {
             e.got = given.clone();
         }

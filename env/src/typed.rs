@@ -255,7 +255,7 @@ impl<G: CompleteGame> DynState for TypedState<G> {
             Move::Document(_) => false,
         };
         let found = outcomes.items().iter().map(|o| o.0).find(|&a| named(a));
-        found.ok_or_else(|| refused("the chance node has no outcome with this id or text"))
+        found.ok_or_else(|| refused("expected the id or the text of an outcome of the chance node"))
     }
 
     fn play_said(&mut self, seat: Seat, said: &Value) -> Result<(), Refusal> {

@@ -90,7 +90,7 @@ const AT_ONCE: usize = 8 * TOGETHER;
 /// Largest number of actions for which masks are cached for the legality check of the next step.
 pub(super) const MAX_CACHED_MASK: u32 = 512;
 
-/// A seat, and the row that it views.
+/// One view in a reply: a row, and the seat from whose perspective the row is viewed.
 #[derive(Clone, Copy)]
 pub(super) struct ViewRow {
     row: u32,
@@ -111,7 +111,7 @@ impl ViewRow {
     }
 }
 
-/// The environments of a batch, with the game's type.
+/// The environments of a batch of the game `G`.
 pub(crate) struct Envs<G: CompleteGame> {
     pub(super) of: Arc<Loaded<G>>,
     pub(super) config: BatchConfig,
@@ -138,9 +138,9 @@ pub(crate) struct Envs<G: CompleteGame> {
     pub(super) due: Vec<(u32, u32)>,
     pub(super) outcomes: Outcomes,
     pub(super) scratch: Vec<Action>,
-    /// Views of the reply that is being written.
+    /// Views that the current reply contains.
     pub(super) eyes: Vec<ViewRow>,
-    /// Final rows of the reply, for episodes that are reset in the step that ends them.
+    /// Final rows of the reply; filled only under same-step autoreset.
     pub(super) last: FinalRows,
     /// Episodes that ended in this call, if episodes are recorded.
     pub(super) episodes: Vec<Episode>,
@@ -226,7 +226,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Returns the policy of `seat` in row `i`; `None` if the client plays it.
+    /// Returns the policy of `seat` in row `i`; `None` if the client plays the seat.
     #[inline]
     pub(super) fn player(&self, i: usize, seat: Seat) -> Option<&Arc<dyn Policy>> {
         let c = &self.cold[i];

@@ -166,18 +166,18 @@ impl<G: CompleteGame> Envs<G> {
         for (k, (who, what)) in item.h.iter().enumerate() {
             fork.replay_one(*who, what).map_err(|why| format!("move {k}: {why}"))?;
         }
-        // The author of the snapshot may have chosen the chance outcomes.
+        // The chance outcomes in a snapshot need not follow from its seed.
         fork.cold[0].seeded = false;
-        // Rewards before the snapshot were already reported.
+        // The client already received the rewards before the snapshot.
         let mut base = std::mem::take(&mut fork.cold[0].base);
         fork.returns(0, &mut base);
         fork.cold[0].base = base;
         if fork.hot[0].status == Status::Live {
-            // With other settings, chance or a server agent may be to move.
+            // If this batch has different settings, chance or a server agent may be to move.
             fork.advance(0);
         }
         let (Some(hot), Some(cold)) = (fork.hot.pop(), fork.cold.pop()) else {
-            return Err("the history is empty".into());
+            return Err("internal error: the replay produced no environment".into());
         };
         Ok((hot, cold))
     }
@@ -200,7 +200,7 @@ impl<G: CompleteGame> Envs<G> {
                 let a = id(what)?;
                 state.boxed().play_chance(a).map_err(|e| e.message)?;
                 self.move_chance(0, a);
-                // The stream continues after the draws already made.
+                // Counts the draw, so that later draws continue the stream.
                 self.cold[0].draw.skip();
             }
             ToMove::Simultaneous(set) if who == -2 => {

@@ -20,8 +20,8 @@ use ludex_protocol::Move;
 
 /// An id that no game uses. Replaces ids beyond the range of `i32` and, under `OnIllegal::Lose`, unparsable entries.
 const ILLEGAL: i32 = i32::MAX;
-/// Placeholder for a text or document sent to a finished environment. Such an environment refuses all ids or ignores
-/// all ids, so the value has no effect.
+/// Placeholder for a text or document sent to a finished environment. A finished environment either refuses or ignores
+/// every id, so the value has no effect.
 const ANY: i32 = 0;
 
 impl<G: CompleteGame> Envs<G> {
@@ -46,7 +46,7 @@ impl<G: CompleteGame> Envs<G> {
         self.write_flags(i, pos, out);
         self.archive_row(i);
         if self.config.autoreset == Autoreset::SameStep {
-            // Rewards and flags describe the ended episode, all other columns the new one.
+            // Rewards and flags describe the ended episode, all other columns the new episode.
             self.last.returns.extend_from_slice(&now[..p]);
             self.next_episode(i);
             self.due.push((i as u32, pos as u32));
@@ -97,7 +97,7 @@ impl<G: CompleteGame> Envs<G> {
         self.after(i, pos, out)
     }
 
-    /// Returns the ids of a joint move: those of the client from `row`, those of server agents from their policies.
+    /// Returns the ids of a joint move. The client's ids come from `row`, the ids of server agents from their policies.
     ///
     /// # Errors
     /// Returns the seat whose agent gave no legal reply.
@@ -203,7 +203,7 @@ impl<G: CompleteGame> Envs<G> {
                 Ok(ParsedMove::Action(a)) => ids[k] = a as i32,
                 Ok(ParsedMove::Document(value)) => {
                     let seat = self.speaker(i, k % width).unwrap_or(0);
-                    // Any legal id, so that the row passes the common check.
+                    // Any legal id, so that the row passes `check`, which accepts only ids.
                     let mut legal = Nth { left: 0, kept: None };
                     self.of.game.legal(&self.hot[i].state, seat, &mut legal);
                     ids[k] = legal.kept.unwrap_or(0) as i32;
@@ -264,7 +264,7 @@ impl<G: CompleteGame> DynBatch for Envs<G> {
         let left = client_seats(&config, self.players);
         if left != self.client_seats {
             let message = format!(
-                "expected {} seats for the client, got {left}; to change this number, open another environment",
+                "expected {} seats for the client, got {left}; to change this number, open a new environment",
                 self.client_seats
             );
             let e = Refusal::new(ErrorCode::BadField, message).path("seats");

@@ -11,7 +11,7 @@ use super::{Layout, MaskForm, Observer};
 use crate::game::{CompleteGame, Seat, ToMove, Viewer};
 use crate::typed::box_state;
 
-/// Output columns for a list of views, with one entry per view. The column of a form that was not requested is empty.
+/// Output columns for a list of views, with one entry per view. A column that was not requested is empty.
 struct ViewColumns<'a> {
     obs: &'a mut [u8],
     info: &'a mut [u8],
@@ -39,7 +39,7 @@ impl<G: CompleteGame> Envs<G> {
     /// Returns the seat whose view the reply contains for row `i`.
     #[inline]
     pub(super) fn viewer(&self, i: usize) -> Seat {
-        // If a single seat is to move, the client plays it.
+        // If a single seat is to move, the client plays that seat.
         Seat::try_from(self.hot[i].to_move).unwrap_or_else(|_| self.onlooker(i))
     }
 

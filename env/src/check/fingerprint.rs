@@ -6,7 +6,7 @@ use super::{Fault, same};
 use crate::dyn_state::DynState;
 use crate::game::{Action, Seat, ToMove, Viewer};
 
-/// Iterates over the seats, then the public.
+/// Iterates over all viewers: the seats, then the public.
 pub(super) fn viewers(s: &dyn DynState) -> impl Iterator<Item = Viewer> + use<> {
     (0..s.spec().players as Seat).map(Viewer::Seat).chain([Viewer::Public])
 }

@@ -303,13 +303,14 @@ fn guesses(s: &dyn DynState) -> Result<(), Fault> {
         let may_leave = s.noisy(seat, &mut noisy);
         law(promising.is_empty() == legal.is_empty() && first <= promising.len(), || {
             format!(
-                "{} legal actions: got {} search moves, of which the first {first} are in fixed order",
-                legal.len(),
-                promising.len()
+                "search moves: expected moves if and only if there are legal actions, and a prefix no longer than the \
+                 list, got {} moves, prefix {first} and {} legal actions",
+                promising.len(),
+                legal.len()
             )
         })?;
         law(may_leave || !noisy.is_empty(), || {
-            "expected a quiescence move or permission to decline, got neither".into()
+            "quiescence moves: expected at least one move if the seat may not decline, got none".into()
         })?;
         for (what, mut list) in [("search moves", promising), ("quiescence moves", noisy)] {
             let stray = list.iter().copied().find(|a| legal.binary_search(a).is_err());

@@ -17,7 +17,7 @@ pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let spec = s.spec();
     for who in viewers(s) {
         let world = s.view(who).world(rng);
-        let what = format!("a sampled state of {who:?}");
+        let what = format!("a state sampled for {who:?}");
         Sight::of(&*world, who).same(&Sight::of(s, who), &what)?;
         let pictures = [&*world, s].map(|s| s.view(who).picture(who));
         law(pictures[0] == pictures[1], || format!("{what}: picture"))?;
@@ -31,7 +31,7 @@ pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
             };
             same(&outcomes(&*world), &outcomes(s), || format!("{what}: chance"))?;
         }
-        // Returns are public: at the end, or with every reward.
+        // Returns are public at the end, and in games with step rewards.
         if s.turn() == ToMove::Over || spec.rewards == RewardModel::Step {
             same(&world.returns(), &s.returns(), || format!("{what}: returns"))?;
         }
@@ -75,14 +75,14 @@ pub(super) fn events(
         let world = before.view(who).world(rng);
         let other = elsewhere(&*world, event, rng);
         let mut next = world.boxed();
-        other.play(&mut *next).map_err(|f| format!("in a sampled state of {who:?}: {f}"))?;
+        other.play(&mut *next).map_err(|f| format!("in a state sampled for {who:?}: {f}"))?;
         let there = disclosure(&*world, &other, &*next, who);
         let equal = after.view(who).value() == next.view(who).value();
         law(perfect || !equal || here == there, || {
-            format!("{who:?} gets {here:?} or {there:?}, which distinguishes states that have equal views")
+            format!("{who:?}: expected equal events in two states whose views stay equal, got {here:?} and {there:?}")
         })?;
         law(equal || here != there, || {
-            format!("{who:?} gets {here:?} in two sampled states, but its view afterwards distinguishes them")
+            format!("{who:?}: expected different events in two states whose views become different, got {here:?} twice")
         })?;
     }
     Ok(())
@@ -114,8 +114,7 @@ fn ids(event: &Event, seen: &[EventView], who: Viewer, perfect: bool) -> Result<
     Ok(())
 }
 
-/// Returns a counterpart of `event` in the sampled state `world`: the event itself, or a similar event that is possible
-/// there.
+/// Returns a counterpart of `event` that is possible in the sampled state `world`: the event itself or a similar event.
 fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
     let other = |seat: Seat, a: Action, rng: &mut Stream| {
         let legal = world.legal_list(seat);
@@ -137,7 +136,7 @@ fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
         Event::Chance(a) => {
             let mut outcomes = Outcomes::new();
             world.chance(&mut outcomes);
-            // Returns another outcome as often as the same one: a viewer that does not see it must not notice.
+            // Redraws the outcome half of the time. Viewers that cannot see the outcome must get equal events.
             let same = outcomes.items().iter().any(|o| o.0 == *a) && rng.below(2) == 0;
             Event::Chance(if same { *a } else { rng.pick(&outcomes).unwrap_or(*a) })
         }

@@ -32,8 +32,8 @@ fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'
     })
 }
 
-/// Returns a move of `seat`. Uses the move from `propose` if there is one; otherwise a sampled document half of the
-/// time, and otherwise a random legal id.
+/// Returns a move of `seat`: the move from `propose`, if any. Otherwise returns a document sampled by the game or a
+/// random legal id, each half of the time.
 fn answer(s: &dyn DynState, seat: Seat, rng: &mut Stream, propose: Proposer<'_>) -> Result<ParsedMove, Fault> {
     let sample = |rng: &mut Stream| if rng.below(2) == 0 { s.sample(seat, rng).map(Move::Document) } else { None };
     let Some(given) = propose(s, seat, rng).or_else(|| sample(rng)) else {
@@ -47,7 +47,7 @@ fn answer(s: &dyn DynState, seat: Seat, rng: &mut Stream, propose: Proposer<'_>)
     Ok(heard)
 }
 
-/// Returns true if the slow laws are checked at ply `k`: at the start, at powers of two, and at random.
+/// Returns true if the slow laws are checked at ply `k`: at the first 6 plies, at powers of two, and at random plies.
 fn thorough(k: usize, rng: &mut Stream) -> bool {
     k < 6 || k.is_power_of_two() || rng.below(12) == 0
 }

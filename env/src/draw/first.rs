@@ -47,7 +47,7 @@ fn together<S: Simd>(simd: S, keys: &[Key; TOGETHER]) -> [[u64; AHEAD]; TOGETHER
         x[w] = u32x16::from_slice(simd, &words[w]);
     }
     for _ in 0..4 {
-        // Written out: with constant indices the words stay in registers.
+        // Unrolled, because words with constant indices stay in registers.
         quarter(&mut x, 0, 4, 8, 12);
         quarter(&mut x, 1, 5, 9, 13);
         quarter(&mut x, 2, 6, 10, 14);

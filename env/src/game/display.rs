@@ -18,7 +18,7 @@ pub trait GameDisplay: GameText {
         picture::text_box(Self::INFO.title, &self.drawing(view, from))
     }
     /// Returns the cells of the [`picture`](GameDisplay::picture) that a person clicks, in order, to play action `a` of
-    /// `seat`. Actions with the same gesture are distinguished by their texts. `None`: the action is a button. Default:
+    /// `seat`. Actions with the same gesture are distinguished by their texts. `None`: a button plays `a`. Default:
     /// `None`.
     fn gesture(&self, _view: &Self::View, _seat: Seat, _a: Action) -> Option<Gesture> {
         None

@@ -1,4 +1,4 @@
-//! Properties of a game: those with given parameters ([`Facts`]), and those for all parameters ([`GameInfo`]).
+//! Properties of a game that depend on its parameters ([`Facts`]) and properties that do not ([`GameInfo`]).
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ pub enum Unit {
     Field(&'static [&'static str]),
 }
 
-/// A named set of parameters: its name, the parameters as JSON text, and a note on changes and origin.
+/// A preset: its name, its parameters as JSON text, and a note on its origin and its changes to the defaults.
 pub type PresetText = (&'static str, &'static str, &'static str);
 
 /// An alternative name of a game, with a conversion of its parameters.
@@ -66,7 +66,7 @@ pub type PresetText = (&'static str, &'static str, &'static str);
 pub struct Alias {
     /// The name accepted in game strings.
     pub name: &'static str,
-    /// Conversion of the alias's parameters to the game's parameters. Use `Ok` if both have the same parameters.
+    /// Conversion of the alias's parameters to the game's parameters. Use `Ok` if the parameters need no conversion.
     pub map: fn(Params) -> Result<Params, ParamError>,
 }
 
@@ -107,7 +107,7 @@ pub struct GameInfo {
     /// automatically. Default: none.
     pub marks: &'static [MarkDoc],
     /// True if the marks contain the score of every hand of an episode as `hand_score`. The metric `wall_points` then
-    /// ranks the entrants of a block by hand. Default: false.
+    /// ranks the entrants of a block once per hand. Default: false.
     pub hand_scores: bool,
     /// Role names of the teams, indexed by team number; see [`GameMarks::teams`](super::GameMarks::teams). Default:
     /// none.

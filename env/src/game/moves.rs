@@ -9,8 +9,8 @@ use super::sinks::Short;
 use super::{Action, Find, Game, MaskSink, Nth, Outcomes, ParsedMove, Seat};
 use crate::draw::Stream;
 
-/// Chance, joint moves and documents, and queries of legal actions, which a game can implement faster than through
-/// [`legal`](Game::legal).
+/// Chance, joint moves, documents, and queries of legal actions. By default, the queries call [`legal`](Game::legal); a
+/// game may override them with faster implementations.
 pub trait GameMoves: Game {
     /// Writes the legal actions of `seat` as ones and zeros, one byte per action id. Default: uses
     /// [`legal`](Game::legal).
@@ -48,7 +48,7 @@ pub trait GameMoves: Game {
     /// refuses everything.
     ///
     /// # Errors
-    /// Returns every flaw with its path and a code that the game's page explains. [`Issue::unparsed`] marks an
+    /// Returns all issues, each with a path and a code that the game's page explains. [`Issue::unparsed`] reports an
     /// utterance that contains no move.
     fn parse_document(&self, _s: &Self::State, _seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let message = format!("{} does not accept documents", Self::INFO.id);

@@ -15,7 +15,7 @@ pub trait GameObservation: GameText {
         out.fill(0);
     }
     /// Writes the observation in OpenSpiel's layout into `out`, if [`Facts::openspiel`](super::Facts::openspiel)
-    /// declares it. Default: zeros.
+    /// declares the layout. Default: zeros.
     fn openspiel_tensor(&self, _s: &Self::State, _seat: Seat, out: &mut [f32]) {
         out.fill(0.0);
     }

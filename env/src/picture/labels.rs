@@ -9,7 +9,7 @@ use crate::svg::TextAnchor;
 const MOST_LINES: usize = 120;
 const WIDE: usize = 76;
 
-/// Draws a panel `[x, y, width, height]` with a heading; its content starts 30 units below its top.
+/// Draws a panel `[x, y, width, height]` with a heading. The content starts 30 units below the top.
 pub fn panel(sketch: &mut Sketch, area: [i32; 4], heading: &str) {
     let [x, y, ..] = area;
     sketch.rect(fill(Paint::Panel), area, 8);
@@ -41,7 +41,7 @@ pub fn button(sketch: &mut Sketch, area: [i32; 4], cell: &str, text: &str) {
 }
 
 /// Draws lines of text that start at `x`. The first line is vertically centered at `y`, and each line is `step` units
-/// below the previous one.
+/// below the previous line.
 pub fn lines<S: AsRef<str>>(sketch: &mut Sketch, [x, y]: [i32; 2], size: i32, step: i32, lines: &[S]) {
     for (k, text) in lines.iter().enumerate() {
         sketch.text(Paint::Ink, TextAnchor::Start, [x, y + k as i32 * step], size, text.as_ref());

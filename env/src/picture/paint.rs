@@ -2,7 +2,7 @@
 
 /// A color with values for light and dark mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it, and the table below gives the values")]
+#[allow(missing_docs, reason = "the variants are color names; `PAINTS` lists the values")]
 pub enum Paint {
     Paper,
     Panel,

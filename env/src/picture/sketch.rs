@@ -6,7 +6,7 @@ use super::Picture;
 use super::paint::{self, Look, Paint};
 use crate::svg::{Attribute, Element, TextAnchor, escape};
 
-/// A picture under construction. Units are those of the `viewBox`; y increases downwards.
+/// A picture under construction. Coordinates are in units of the `viewBox`; y increases downwards.
 pub struct Sketch {
     body: String,
     /// Clickable cells, drawn above all shapes.
@@ -85,7 +85,7 @@ impl Sketch {
         styled(path, look).with("d", d.as_str()).end();
     }
 
-    /// Translates the shapes of `draw` by `[x, y]` and scales them by `percent` percent.
+    /// Draws the shapes of `draw`, translated by `[x, y]` and scaled to `percent` percent of their size.
     pub fn moved(&mut self, [x, y]: [i32; 2], percent: i32, draw: impl FnOnce(&mut Sketch)) {
         let _ = write!(self.body, "<g transform=\"translate({x} {y})");
         if percent != 100 {

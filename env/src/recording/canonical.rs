@@ -17,7 +17,7 @@ const DIGITS: usize = 15;
 pub(super) struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    /// Members of the objects being read; those of the innermost object are last.
+    /// Members of the objects being read; the members of the innermost object are last.
     members: Vec<Member<'a>>,
     /// Scratch buffer for sorting.
     spare: Vec<u8>,

@@ -33,7 +33,7 @@ pub fn canonical(value: &impl Serialize) -> Result<Vec<u8>, NotCanonical> {
 /// plain JSON text. Non-finite numbers cannot become `null`, because headers and footers refuse to serialize them.
 ///
 /// # Errors
-/// Same as [`canonical`]; also fails on a return that is not finite.
+/// Fails under the conditions of [`canonical`], and on a return that is not finite.
 pub(super) fn canonical_part(part: &impl Serialize) -> Result<Vec<u8>, NotCanonical> {
     let text = serde_json::to_string(part).map_err(|e| NotCanonical::new(&e))?;
     canonical_text(&text).map_or_else(|| canonical(part), Ok)
@@ -43,9 +43,9 @@ pub(super) fn canonical_part(part: &impl Serialize) -> Result<Vec<u8>, NotCanoni
 /// are formatted directly, which is about ten times faster.
 ///
 /// # Errors
-/// Same as [`canonical`].
+/// Fails under the conditions of [`canonical`].
 pub(super) fn write_event(event: &RecordEvent, out: &mut Vec<u8>) -> Result<(), NotCanonical> {
-    // Largest range in which a double holds every integer and its canonical text has all digits.
+    // Limit below which a double represents every integer exactly, and canonical text contains all digits.
     const EXACT: u64 = 1 << 53;
     match event {
         RecordEvent::Chance(ChanceRecord { action: Some(action) }) => {

@@ -1,6 +1,6 @@
 //! A parser that reads a record and its digest from one line, without a tree of JSON values.
 //!
-//! The fast path for usual records. [`read_line`] returns `None` for all other lines, such as those with a syntax
+//! The fast path for usual records. [`read_line`] returns `None` for all other lines, such as lines with a syntax
 //! error, a duplicate key, a key that is not ASCII, or a field of the wrong type. The caller then uses the slow path,
 //! [`RecordParts`](ludex_protocol::record::RecordParts). Both paths agree on every line that the fast path accepts.
 
@@ -79,7 +79,7 @@ struct AnyEvent<'a> {
 }
 
 fn event(text: &str) -> Option<RecordEvent> {
-    // serde would also read a list as a struct.
+    // serde would also accept a list in place of a struct.
     let any: AnyEvent = serde_json::from_str(text).ok().filter(|_| text.starts_with('{'))?;
     match any.kind {
         "chance" => Some(RecordEvent::Chance(ChanceRecord { action: any.action })),
@@ -103,7 +103,7 @@ fn event(text: &str) -> Option<RecordEvent> {
 pub enum Keep {
     /// Complete events, including all notes.
     All,
-    /// Events, but without the notes of moves that have neither tries nor a document. Much faster than
+    /// Events in which moves without tries and documents have no notes. Much faster than
     /// [`All`](Keep::All). Omitted notes are still checked and covered by the digest.
     WithoutNotes,
 }
@@ -161,7 +161,7 @@ pub fn read_line(line: &str, keep: Keep) -> Option<ParsedLine> {
     let mut scanner = Scanner::new(line);
     let (mut header, mut footer) = (Part::default(), Part::default());
     let mut events: Option<Vec<RecordEvent>> = None;
-    // Canonical forms of the events, and the end of each.
+    // Canonical forms of the events, and the end offset of each form.
     let (mut forms, mut ends) = (Vec::with_capacity(line.len()), Vec::with_capacity(line.len() / 55));
     let mut spare = Vec::new();
     scanner.object(|scanner, key| match key.name() {
@@ -196,7 +196,7 @@ pub fn read_line(line: &str, keep: Keep) -> Option<ParsedLine> {
     }
     chain.push_canonical(&footer.canonical(&OUTSIDE)?);
     let record = Record { header: header.typed()?, events: events?, footer: footer.typed()? };
-    // `null` differs from absent here, but the typed form has no such distinction.
+    // `at_fault: null` differs from an absent `at_fault`, but the typed form cannot represent the difference.
     let unclear = record.footer.at_fault.is_none() && footer.members.iter().any(|m| m.key == "at_fault");
     (record.header.ludex == VERSION && !unclear).then(|| ParsedLine { record, digest: chain.hex() })
 }

@@ -7,7 +7,7 @@ use ludex_protocol::spec::{Spec, Utility};
 ///
 /// - After a forfeit (`at_fault`) in a game of two seats: loss for the offender and win for the other seat; with more
 ///   seats, `none`.
-/// - Otherwise by returns: the seat with the greatest return wins, or several such seats draw; all other seats lose.
+/// - Otherwise by returns: the seat with the greatest return wins, or all seats with that return draw; the rest lose.
 /// - `none` without opponents (one seat, or identical interests), and for results that do not count.
 pub fn outcomes(spec: &Spec, returns: &[f64], reason: EndReason, at_fault: Option<usize>) -> Vec<Outcome> {
     let seats = returns.len();

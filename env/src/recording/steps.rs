@@ -121,7 +121,7 @@ pub fn submitted_move(attempt: &RefusedMove) -> Option<Move> {
     }
 }
 
-/// An iteration over events that plays them one after the other.
+/// A replay of events, played one step at a time.
 pub struct Replay<'a> {
     events: &'a [RecordEvent],
     at: usize,
@@ -133,13 +133,13 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// Replays a list of events without checking their fields `more`.
+    /// Creates a replay of a list of events that does not check the field `more` of the events.
     pub fn new(game: &dyn DynGame, events: &'a [RecordEvent]) -> Self {
         let joint = vec![None; game.spec().players as usize];
         Replay { events, at: 0, before: game.start(), after: game.start(), strict: false, joint }
     }
 
-    /// Returns the current position: before the next step, or after the last one.
+    /// Returns the current position: before the next step, or after the last step.
     pub fn position(&self) -> &dyn DynState {
         &*self.after
     }
@@ -200,7 +200,7 @@ impl<'a> Replay<'a> {
             return Err(wrong(at, "expected a single move, got a part of a joint move"));
         }
         if m.seat as usize != seat {
-            return Err(wrong(at, format!("expected a move of seat {seat}, got one of seat {}", m.seat)));
+            return Err(wrong(at, format!("expected a move of seat {seat}, got a move of seat {}", m.seat)));
         }
         let played = match (m.action, &m.said) {
             (Some(action), None) => self.after.play(seat, action),

@@ -161,7 +161,7 @@ fn replay_stops_at_invalid_event() {
         (&game, vec![chance(None)], 0, true, "expected the id of the chance outcome"),
         (&game, vec![deal[0].clone(), deal[0].clone()], 1, true, "expected an outcome of the chance node"),
         (&game, [&deal[..], &[deal[0].clone()]].concat(), 2, true, "expected a move of a seat"),
-        (&game, [&deal[..], &[play(1, Some(0))]].concat(), 2, false, "got one of seat 1"),
+        (&game, [&deal[..], &[play(1, Some(0))]].concat(), 2, false, "got a move of seat 1"),
         (&game, [&deal[..], &[play(0, Some(5))]].concat(), 2, false, "seat 0: "),
         (&game, [&deal[..], std::slice::from_ref(&said)].concat(), 2, false, "got both"),
         (
