@@ -20,7 +20,7 @@ const BOARD: [u32; 3] = [2, 6, 7];
 
 fn batch() -> ServerMessage {
     let cells = BOARD.iter().product::<u32>() as usize;
-    // Not all zero: larger numbers are longer in JSON.
+    // A mix of zeros and ones, as in real boards and masks.
     let bits = |len: usize| (0..len).map(|k| u8::from(k % 3 == 0)).collect::<Vec<u8>>();
     let s = std::iter::once(ROWS as u32).chain(BOARD).collect();
     ServerMessage::Batch(Box::new(Batch {
@@ -73,7 +73,7 @@ fn codec(c: &mut Criterion) {
                 b.iter(|| e.encode_client(Some(7), black_box(&message)));
             });
             group.bench_function(BenchmarkId::new(format!("{name}, read"), encoding), |b| {
-                b.iter(|| e.decode_client(black_box(&frame), DEPTH).expect("what was written is read"));
+                b.iter(|| e.decode_client(black_box(&frame), DEPTH).expect("encoded frames decode"));
             });
         }
         for (name, re, message) in [("turn", None, turn()), ("batch of 1024 connect_four", Some(7), batch())] {
@@ -83,7 +83,7 @@ fn codec(c: &mut Criterion) {
                 b.iter(|| e.encode_server(re, black_box(&message)));
             });
             group.bench_function(BenchmarkId::new(format!("{name}, read"), encoding), |b| {
-                b.iter(|| e.decode_server(black_box(&frame), DEPTH).expect("what was written is read"));
+                b.iter(|| e.decode_server(black_box(&frame), DEPTH).expect("encoded frames decode"));
             });
         }
     }

@@ -1,7 +1,7 @@
 //! Encoding and decoding of messages as MessagePack and JSON.
 //!
-//! Decoding takes two passes over the frame. The first stops once it has found `type` and `id`; the second reads the
-//! message.
+//! Decoding takes two passes over the frame. The first pass stops once it has found `type` and `id`; the second pass
+//! reads the message.
 //!
 //! Messages that servers handle frequently (`Message::READ_OFTEN`, `Message::WRITTEN_OFTEN`) are decoded directly into
 //! their structs or encoded directly from their structs. The bytes of a packed MessagePack column are then copied once,
@@ -30,7 +30,7 @@ const BULK: [&str; 5] = [Reset::TYPE, StepEnvs::TYPE, Restore::TYPE, CloneEnvs::
 const LONG_HEAD: usize = 1 << 10;
 
 impl Encoding {
-    /// Encodes a client's message. Requests have an `id`; `pong` and `ack` do not need one.
+    /// Encodes a client's message. Requests have an `id`; `pong` and `ack` need no `id`.
     ///
     /// # Errors
     /// Fails if a number is not finite.

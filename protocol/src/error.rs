@@ -227,8 +227,8 @@ impl Refusal {
         }
     }
 
-    /// Creates the refusal of an unknown name, with the allowed names and the nearest of them. `what` is the noun for
-    /// the message, such as `game`.
+    /// Creates the refusal of an unknown name, with the allowed names and the most similar allowed name. `what` is the
+    /// noun for the message, such as `game`.
     pub fn unknown<'a>(code: ErrorCode, what: &str, got: &str, allowed: impl IntoIterator<Item = &'a str>) -> Self {
         let allowed: Vec<&str> = allowed.into_iter().collect();
         let near = nearest(got, allowed.iter().copied());
@@ -321,16 +321,15 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     likely.filter(|&(like, _)| like > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
-/// Returns the suffix of an error message about an unknown name: the nearest known name, then all known names. Empty if
-/// `known` is empty.
+/// Returns the suffix of an error message about an unknown name: the most similar known name, if any, then all known
+/// names. Empty if `known` is empty.
 pub fn did_you_mean(got: &str, known: &[impl AsRef<str>]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     if names.is_empty() {
         return String::new();
     }
-    let hint =
-        nearest(got, names.iter().copied()).map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
-    format!("{hint} There are: {}", names.join(", "))
+    let (near, all) = (nearest(got, names.iter().copied()), names.join(", "));
+    near.map_or_else(|| format!("; allowed: {all}"), |near| format!("; did you mean {near}? Allowed: {all}"))
 }
 
 /// Truncates external text, so that a reply never echoes a megabyte.
@@ -440,7 +439,7 @@ mod tests {
         assert_eq!(nearest("gqo", ["ataxx", "go"]), Some("go"));
         assert_eq!(nearest("zzz", games), None);
         assert_eq!(nearest("c", ["a", "b"]), None);
-        // A short word whose letters occur in a long one is not a match.
+        // A short word whose letters occur in a long word is not a match.
         assert_eq!(nearest("win_rate", ["nra", "wdl"]), None);
         assert_eq!(nearest("connect", ["connect_four_by_four"]), Some("connect_four_by_four"));
         assert_eq!(nearest("backgammon", games), None);
@@ -450,8 +449,8 @@ mod tests {
 
     #[test]
     fn did_you_mean_suggests_nearest_name_and_lists_all_names() {
-        assert_eq!(did_you_mean("ches", &["chess", "go"]), "; did you mean chess? There are: chess, go");
-        assert_eq!(did_you_mean("zzz", &["chess".to_owned()]), ". There are: chess");
+        assert_eq!(did_you_mean("ches", &["chess", "go"]), "; did you mean chess? Allowed: chess, go");
+        assert_eq!(did_you_mean("zzz", &["chess".to_owned()]), "; allowed: chess");
         assert_eq!(did_you_mean("ches", &[] as &[&str]), "");
     }
 

@@ -113,7 +113,7 @@ impl Encoding {
             Some(Scalar::Int(int)) if int.unsigned_abs() <= MAX_INT as u64 => Some(int),
             _ => None,
         };
-        // A complete head stops in the middle of the map, which the decoders report as an error.
+        // Once the head is complete, the pass stops within the map, which the decoders report as an error.
         if !read && !head.is_complete() {
             let error = Refusal::new(ErrorCode::BadMessage, "expected a message: a map with the field `type`");
             return Err(reader.tree().err().unwrap_or_else(|| reader.reject(error)));
@@ -148,7 +148,7 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn msgpack(&self) -> rmp_serde::Deserializer<rmp_serde::decode::ReadRefReader<'a, [u8]>> {
         let mut decoder = rmp_serde::Deserializer::from_read_ref(self.frame);
-        // The decoder fails when its counter reaches zero: one more than the allowed levels.
+        // The decoder fails when its counter reaches zero, so the counter starts one above the allowed depth.
         decoder.set_max_depth(self.depth.max(1) as usize + 1);
         decoder
     }
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the complete frame as a tree; `None` if it has too many values.
+    /// Returns the complete frame as a tree; `None` if the tree would have too many values.
     ///
     /// Fails on a frame that is nested too deep or is not one value of its encoding.
     fn tree(&self) -> Result<Option<Node<'a>>, DecodeError> {
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
             Encoding::MsgPack => {
                 let mut decoder = self.msgpack();
                 let value = seed.deserialize(&mut decoder).map_err(|e| e.to_string())?;
-                // Reading a flag only looks at one marker byte; it fails only at the end of the frame.
+                // Decoding a bool reads one byte and gives this error only if the frame has no further bytes.
                 match bool::deserialize(&mut decoder) {
                     Err(rmp_serde::decode::Error::InvalidMarkerRead(_)) => Ok(value),
                     _ => Err(TRAILING.to_owned()),
@@ -217,7 +217,7 @@ impl<'a> Reader<'a> {
             }
             Encoding::Json => {
                 if nested_json(self.frame) > self.depth.clamp(1, JSON_DEPTH) {
-                    return Err(format!("nested more than {} levels deep", self.depth));
+                    return Err(format!("expected at most {} nested levels of maps and lists, got more", self.depth));
                 }
                 let mut decoder = serde_json::Deserializer::from_slice(self.frame);
                 let value = seed.deserialize(&mut decoder).map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-//! The Ludex protocol: messages of both planes, game specs, episode records, error codes.
+//! The Ludex protocol: messages of the gym and match planes, game specs, episode records, error codes.
 //!
 //! A connection carries [`ClientMessage`]s and [`ServerMessage`]s, which [`Encoding`] encodes as MessagePack or JSON. A
 //! message is a plain struct with the field names of `docs/protocol.md`; `id` and `re` belong to the envelope and are

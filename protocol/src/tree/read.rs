@@ -38,7 +38,7 @@ impl<'de> NodeReader<'de, '_> {
         let value = visitor.visit_seq(&mut items)?;
         match items.nodes.next() {
             None => Ok(value),
-            Some((at, _)) => Err(FieldError::custom(format_args!("expected a list of {at}, got {}", nodes.len()))),
+            Some((at, _)) => Err(FieldError::custom(format_args!("expected {at} entries, got {}", nodes.len()))),
         }
     }
 

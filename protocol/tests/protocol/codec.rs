@@ -54,7 +54,7 @@ fn defaults_agree_with_protocol_page() {
     let (_, none) = both(json!({"type": "join", "id": 1, "game": "go", "clock": {"bank_ms": 0}})).unwrap();
     assert!(matches!(&none, ClientMessage::Join(join) if join.clock == Clock::default()));
     let written = Encoding::Json.encode_client(Some(1), &none).unwrap();
-    assert_eq!(Encoding::Json.decode_client(&written, 64).unwrap().1, none, "the absence of a clock round-trips");
+    assert_eq!(Encoding::Json.decode_client(&written, 64).unwrap().1, none, "a join without a clock round-trips");
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn every_list_and_text_has_limit() {
                     let read = encoding.read_client(&frame, &limits);
                     let checked =
                         read.map_err(|r| r.error.code).and_then(|(_, m)| m.check(&limits).map_err(|e| e.code));
-                    // Decoded without a tree, and limited by the checks of these messages.
+                    // `act` and `step` are decoded without a tree; their own `check` applies the limits.
                     let straight = ["act", "step"].contains(&kind);
                     let bulk = ["reset", "restore", "clone", "snapshot"].contains(&kind) && !value.is_array();
                     match straight || bulk {

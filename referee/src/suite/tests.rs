@@ -76,7 +76,7 @@ fn invalid_suites_are_refused() {
         (
             "\"illegal_rate\"]",
             "{ id = \"mean\", of = \"regret\" }]",
-            "part \"nim\": metric mean: of = \"regret\": nim has no such mark. There are: ",
+            "part \"nim\": metric mean: of = \"regret\": nim has no such mark; allowed: ",
         ),
         ("\"illegal_rate\"]", "{ id = \"mean\", off = \"pile\" }]", "off"),
         ("cell = \"score_rate\"", "cell = \"score_rat\"", "figure \"scores\": unknown metric \"score_rat\""),

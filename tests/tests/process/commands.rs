@@ -255,7 +255,7 @@ fn invalid_match_errors_suggest_a_remedy() {
     for (args, said) in [
         (&["match", "conect_four", "--seat", "random"][..], "did you mean connect_four?"),
         (&["verify", "nofile"], "expected a file or a run, got nofile: there is no run \"nofile\""),
-        (&["match", "pokker", "--seat", "random"], "there is no game \"pokker\". There are: "),
+        (&["match", "pokker", "--seat", "random"], "there is no game \"pokker\"; allowed: "),
         (&["match", "chess", "--seat", "random"], "2 seats of chess (black, white), got 1"),
         (&["match", "chess", "--seat", "random", "--seat", "rndom"], "did you mean random?"),
         (&["match", "chess", "--seat", "random", "--seat", "mcts simz=3"], "did you mean sims?"),

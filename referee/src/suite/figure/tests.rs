@@ -32,7 +32,7 @@ fn invalid_figures_are_refused() {
     let cases = [
         (GOOD.replace("table", "tabel"), "unknown kind \"tabel\"; did you mean table?"),
         (GOOD.replace("score_rate", "score_rat"), "unknown metric \"score_rat\"; did you mean score_rate?"),
-        (format!("{GOOD}part = \"c\"\n"), "unknown part \"c\". There are: a, b"),
+        (format!("{GOOD}part = \"c\"\n"), "unknown part \"c\"; allowed: a, b"),
         (format!("{GOOD}part = \"a\"\nparts = [\"b\"]\n"), "part and parts exclude each other"),
         (format!("{GOOD}rows = \"mark:fold\"\n"), "have no mark \"fold\"; there are: action, equity"),
         (format!("{GOOD}rows = \"agents\"\n"), "expected one of agent, part, opponent"),
