@@ -24,7 +24,7 @@ fn durable_moves(criterion: &mut Criterion) {
                 games += 1;
                 runtime.block_on(async {
                     let ids: Vec<String> = (0..writers).map(|k| format!("m_{name}_{games}_{k}")).collect();
-                    store.write(ids.iter().map(|id| start(id)).collect()).await.expect("room");
+                    store.write(ids.iter().map(|id| start(id)).collect()).await.expect("the write succeeds");
                     let begun = Instant::now();
                     let play = ids.iter().zip(0..).map(|(id, k)| play(&store, id, share(moves, writers, k), durable));
                     futures_util::future::join_all(play).await;
@@ -35,7 +35,7 @@ fn durable_moves(criterion: &mut Criterion) {
         });
     }
     group.finish();
-    runtime.block_on(store.close()).expect("a clean end");
+    runtime.block_on(store.close()).expect("the store closes");
 }
 
 /// Returns the number of moves that writer `k` of `writers` makes.
@@ -54,7 +54,7 @@ async fn play(store: &Store, id: &str, moves: u64, durable: bool) {
         );
         let act = vec![Write::Act { id: id.to_owned(), n, body }];
         let kept = if durable { store.write(act).await } else { store.write_behind(act).await };
-        kept.expect("room");
+        kept.expect("the write succeeds");
     }
 }
 

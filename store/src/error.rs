@@ -23,9 +23,9 @@ pub enum StoreError {
     /// The file is not a database, or belongs to another program.
     #[error("{path} is not a ludex store; move it away or choose another folder with --data")]
     Foreign { path: PathBuf },
-    /// The file was written by another version of ludex.
+    /// The file was written by a different version of ludex.
     #[error(
-        "{path}: expected store version {known}, got {found}; use the ludex that wrote it, or choose another folder with --data"
+        "{path}: expected store version {known}, got {found}; use the ludex version that wrote the store, or choose another folder with --data"
     )]
     Version {
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum StoreError {
     )]
     Empty { path: PathBuf },
     /// The disk is full; no part of the failed write was stored.
-    #[error("no room left for {path}; free some disk space")]
+    #[error("no disk space left for {path}; free some space")]
     Full { path: PathBuf },
     /// A write of a row that already exists, or of a row that refers to a missing row.
     #[error("the write conflicts with stored data: {message}")]
@@ -55,8 +55,8 @@ pub enum StoreError {
         /// Text of the violated constraint.
         message: String,
     },
-    /// A log row after a lost row of the same match. Storing the row would leave a gap in the log.
-    #[error("match {id} is no longer stored, since an earlier write failed")]
+    /// A log row that follows a lost row of its match. Storing the row would leave a gap in the log.
+    #[error("match {id}: log row refused, since an earlier log row of the match was lost")]
     Broken {
         /// Id of the match.
         id: String,
@@ -66,7 +66,7 @@ pub enum StoreError {
     Closed,
     /// A handle that does not own the store ([`Store::open_shared`](super::Store::open_shared)). The requested
     /// operation is reserved for the owner.
-    #[error("expected a store handle that owns the store, got a shared one")]
+    #[error("expected a handle that owns the store, got a shared handle")]
     NotOwner,
     /// A stored value that this version cannot read.
     #[error("reading {what} from the store failed: {message}")]
@@ -83,7 +83,7 @@ pub enum StoreError {
         /// Error of the operating system.
         why: Arc<std::io::Error>,
     },
-    /// Other error of SQLite.
+    /// Any other SQLite error.
     #[error("{path}: {why}")]
     Sql { path: PathBuf, why: Arc<rusqlite::Error> },
 }

@@ -26,7 +26,7 @@
 //! Invariants:
 //! - The crate imports no other crate of the project.
 //! - A store has one owner and one writer. A write is acknowledged only once it is on disk.
-//! - Either all writes of one call are stored, or none, and the log of a match has no gaps.
+//! - The writes of one call are stored together or not at all. The log of a match has no gaps.
 //! - The store holds the hash of a token, never the token.
 
 #![forbid(unsafe_code)]
@@ -99,12 +99,12 @@ struct Shared {
 
 impl Store {
     /// Opens the store in `folder` as its owner, and creates missing directories and files. A lock excludes other
-    /// owners until this store is closed or its process ends.
+    /// owners until this store is closed or the process ends.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Locked`] while another server owns the directory, [`StoreError::Foreign`] if `ludex.db` is another
-    /// kind of file, [`StoreError::Version`] if another version wrote it, [`StoreError::Corrupt`],
+    /// [`StoreError::Locked`] while another server owns the directory, [`StoreError::Foreign`] if `ludex.db` is not a
+    /// ludex store, [`StoreError::Version`] if a different version of ludex wrote the store, [`StoreError::Corrupt`],
     /// [`StoreError::Io`].
     pub async fn open(folder: &Path) -> Result<Self, StoreError> {
         Self::open_measured(folder, Commits::default()).await
@@ -114,7 +114,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub async fn open_measured(folder: &Path, commits: Commits) -> Result<Self, StoreError> {
         let opened = opened(folder, open::Access::Owner).await?;
         let counters = opened.readers.read(read::counters).await?;
@@ -126,17 +126,17 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Missing`] if the folder has no store, and those of [`open`](Self::open) except `Locked`.
+    /// [`StoreError::Missing`] if the folder has no store, and the errors of [`open`](Self::open) except `Locked`.
     pub async fn open_shared(folder: &Path) -> Result<Self, StoreError> {
         Self::start(opened(folder, open::Access::Beside).await?, None, Commits::default())
     }
 
-    /// Opens the store like [`open_shared`](Self::open_shared), and creates it if it is missing. Waits for a server
+    /// Opens the store like [`open_shared`](Self::open_shared), and creates a missing store. Waits for a server
     /// that is creating the store.
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub async fn open_or_create(folder: &Path) -> Result<Self, StoreError> {
         let until = Instant::now() + CREATION;
         loop {
@@ -169,7 +169,7 @@ impl Store {
         &self.shared.path
     }
 
-    /// Stores either all of `writes` or none, and returns once they are on disk.
+    /// Stores `writes` together or not at all, and returns once the writes are on disk.
     ///
     /// # Errors
     ///
@@ -180,22 +180,22 @@ impl Store {
         self.submit(writes).await?.await
     }
 
-    /// Queues `writes`, of which either all or none are stored, and returns a receipt that resolves once they are on
-    /// disk. Writes are stored in the order in which they were queued. Waits only while the queue is full.
+    /// Queues `writes`, to be stored together or not at all, and returns a receipt that resolves once the writes are on
+    /// disk. Writes are stored in queue order. Waits only while the queue is full.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Closed`]; the receipt resolves to those of [`write`](Self::write).
+    /// [`StoreError::Closed`]; the receipt resolves to the errors of [`write`](Self::write).
     pub async fn submit(&self, writes: Vec<Write>) -> Result<Receipt, StoreError> {
         Ok(Receipt(self.submit_groups(vec![writes]).await?))
     }
 
-    /// Queues groups of writes like [`submit`](Self::submit). Of each group, either all or none are stored; a group that
-    /// fails does not affect the others. The groups share one receipt, which resolves to the result of each group.
+    /// Queues groups of writes like [`submit`](Self::submit). The writes of a group are stored together or not at all;
+    /// a failed group does not affect other groups. The groups share one receipt, which resolves to a result per group.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Closed`]; the receipt resolves to those of [`write`](Self::write).
+    /// [`StoreError::Closed`]; the receipt resolves to the errors of [`write`](Self::write).
     pub async fn submit_groups(&self, groups: Vec<Vec<Write>>) -> Result<GroupReceipt, StoreError> {
         let (ack, receipt) = oneshot::channel();
         let count = groups.len();
@@ -203,7 +203,7 @@ impl Store {
         Ok(GroupReceipt { receipt, count })
     }
 
-    /// Queues `writes` without a receipt. The writes are stored soon and in order, but a crash may lose the last ones.
+    /// Queues `writes` without a receipt. The writes are stored in order; a crash may lose writes not yet on disk.
     /// A failure is logged and returned by the next [`flush`](Self::flush). Waits only while the queue is full.
     ///
     /// # Errors
@@ -213,7 +213,7 @@ impl Store {
         self.write_groups_behind(vec![writes]).await
     }
 
-    /// Queues groups of writes like [`write_behind`](Self::write_behind). Of each group, either all or none are stored.
+    /// Queues groups of writes like [`write_behind`](Self::write_behind). Each group is stored together or not at all.
     ///
     /// # Errors
     ///
@@ -227,7 +227,7 @@ impl Store {
         queued
     }
 
-    /// Waits until all asynchronous writes queued so far are stored or have failed, so that reads see them.
+    /// Waits until all asynchronous writes queued so far are stored or have failed, so that later reads see the writes.
     pub async fn catch_up(&self) {
         if self.shared.behind.load(Ordering::Relaxed) > 0 {
             let (ack, receipt) = oneshot::channel();
@@ -253,7 +253,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`flush`](Self::flush). The directory is released even after an error.
+    /// The errors of [`flush`](Self::flush). The directory is released even after an error.
     pub async fn close(self) -> Result<(), StoreError> {
         let (ack, receipt) = oneshot::channel();
         // Readers close first: the last connection to close removes the log file.
@@ -271,7 +271,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotOwner`] for a store without ownership.
+    /// [`StoreError::NotOwner`] for a handle that does not own the store.
     pub fn number(&self, counter: &str) -> Result<(u64, Write), StoreError> {
         let counters = self.shared.counters.as_ref().ok_or(StoreError::NotOwner)?;
         let mut counters = counters.lock();
@@ -281,12 +281,12 @@ impl Store {
         Ok((number, Write::Counter { key: counter.to_owned(), value: *next }))
     }
 
-    /// Returns the next number of a counter, from 0, once it is reserved on disk. No number is returned twice, even
-    /// after a crash.
+    /// Returns the next number of a counter, from 0, once the number is reserved on disk. No number is returned twice,
+    /// even after a crash.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotOwner`] for a store without ownership; those of [`write`](Self::write).
+    /// [`StoreError::NotOwner`] for a handle that does not own the store; the errors of [`write`](Self::write).
     pub async fn next(&self, counter: &str) -> Result<u64, StoreError> {
         let (number, kept) = self.number(counter)?;
         self.write(vec![kept]).await?;
@@ -297,7 +297,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`write`](Self::write), and [`StoreError::Io`] if the system has no random numbers.
+    /// The errors of [`write`](Self::write), and [`StoreError::Io`] if the system has no random numbers.
     pub async fn secret(&self, name: &str) -> Result<[u8; 32], StoreError> {
         let key = format!("secret:{name}");
         let text = match self.meta(&key).await? {
@@ -320,7 +320,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Conflict`] for an unknown ticket; those of [`write`](Self::write).
+    /// [`StoreError::Conflict`] for an unknown ticket; the errors of [`write`](Self::write).
     pub async fn show_ticket(&self, ticket: &str, join: &str) -> Result<String, StoreError> {
         self.write(vec![Write::TicketShown { ticket: ticket.to_owned(), join: join.to_owned() }]).await?;
         let row = self.ticket(ticket).await?;
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn values_that_json_cannot_represent_are_refused() {
         assert_eq!(text(&BTreeMap::from([("a", 1)])).unwrap(), r#"{"a":1}"#);
-        // Fails at once, or after a part that could have been stored.
+        // The first value fails at once, the second after a part that could have been stored.
         let broken = BTreeMap::from([((1, 2), "keys of a JSON object are texts")]);
         for refused in [text(&broken), text(&("whole", &broken))] {
             assert!(refused.unwrap_err().to_string().contains("key must be a string"));
@@ -403,7 +403,7 @@ mod tests {
         let owner = open::lock(folder.path()).unwrap();
         let path = folder.path().to_owned();
         let mut opened = tokio::spawn(async move { Store::open_or_create(&path).await });
-        assert!(tokio::time::timeout(Duration::from_millis(200), &mut opened).await.is_err(), "it waits");
+        assert!(tokio::time::timeout(Duration::from_millis(200), &mut opened).await.is_err(), "opening waits");
         drop(owner);
         let store = opened.await.unwrap().unwrap();
         assert!(matches!(store.number("rated"), Err(StoreError::NotOwner)));

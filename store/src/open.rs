@@ -111,8 +111,8 @@ fn make_file(path: &Path) -> Result<bool, StoreError> {
 pub struct Lock(File);
 
 impl Drop for Lock {
-    /// Releases the lock. Closing the file is not enough, since a child process that is just starting still has the
-    /// file open.
+    /// Releases the lock. Closing the file is not enough, since a child process that is just starting may still have
+    /// the file open.
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }

@@ -1,8 +1,8 @@
-//! Permissions of the data directory: only its owner can read it, since it contains secrets.
+//! Permissions of the data directory: only the owner can read the directory, since it contains secrets.
 
 use std::path::Path;
 
-/// Files and directories of the server in the data directory. Other files may belong to somebody else.
+/// Files and directories of the server in the data directory. Other files may belong to other programs.
 #[cfg(unix)]
 const OWN: [&str; 7] = ["ludex.db", "ludex.db-wal", "ludex.db-shm", "ludex.lock", "runs", "ladders", "programs"];
 
@@ -20,7 +20,7 @@ pub fn restrict_new_files() {}
 #[cfg(unix)]
 pub(super) fn restrict(folder: &Path) {
     let mut done = Restriction::default();
-    // The folder itself may be named by a link.
+    // The path of the folder may be a symbolic link.
     let folder = &folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     done.restrict(folder);
     OWN.iter().for_each(|name| done.restrict_all(&folder.join(name)));
@@ -118,11 +118,11 @@ mod tests {
         restrict(folder.path());
         restored.iter().for_each(|path| assert_eq!(mode(path), 0o600, "{}", path.display()));
         assert_eq!((mode(&program), mode(&folder.path().join("runs")), mode(folder.path())), (0o700, 0o700, 0o700));
-        assert_eq!(mode(&foreign), 0o644, "files of others stay as they are, also behind a link");
+        assert_eq!(mode(&foreign), 0o644, "other files are unchanged, even behind a link");
     }
 
     #[test]
-    fn shared_folder_stays_shared() {
+    fn sticky_folder_keeps_its_permissions() {
         let folder = tempfile::tempdir().unwrap();
         set_mode(folder.path(), 0o1777);
         let mut done = Restriction::default();

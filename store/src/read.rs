@@ -31,12 +31,12 @@ impl Store {
     }
 
     /// Returns the matches that ended at or after the time `ended_ms`, oldest first. Each match is paired with a
-    /// session that has a seat in it. After a crash, the clients of these matches may not know that the matches have
-    /// ended.
+    /// session that has a seat in the match. After a crash, the clients of these matches may not know that the matches
+    /// have ended.
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn ended_since(&self, ended_ms: i64) -> Result<Vec<(String, String)>, StoreError> {
         let mut query = Query::new("SELECT m.id, s.session FROM matches m JOIN seats s ON s.match = m.seq");
         query.and(" WHERE m.ended_ms >= ? AND s.session IS NOT NULL ORDER BY m.ended_ms, m.seq", ended_ms);
@@ -47,7 +47,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn unreleased(&self) -> Result<Vec<(String, String)>, StoreError> {
         let text = "SELECT id, secret FROM matches WHERE ended_ms IS NOT NULL AND released IS NULL ORDER BY seq";
         self.all(Query::new(text), |row| Ok((row.get(0)?, row.get(1)?))).await
@@ -57,7 +57,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn episode(&self, id: &str) -> Result<Option<StoredMatch>, StoreError> {
         Ok(self.with_logs("m.id = ?1", Some(id.to_owned().into())).await?.pop())
     }
@@ -66,7 +66,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn match_state(&self, id: &str) -> Result<Option<MatchState>, StoreError> {
         let mut query = Query::new(
             "SELECT m.ended_ms IS NOT NULL, m.released IS NOT NULL, \
@@ -80,8 +80,8 @@ impl Store {
         Ok(self.all(query, row).await?.pop())
     }
 
-    /// Returns a consistent snapshot of matches with their seats and logs. `which` is an SQL condition on the table of
-    /// matches, `m`, with at most one placeholder, for `value`.
+    /// Returns a consistent snapshot of matches with their seats and logs. `which` is an SQL condition on the matches
+    /// table `m`, with at most one placeholder, for `value`.
     async fn with_logs(&self, which: &'static str, value: Option<Value>) -> Result<Vec<StoredMatch>, StoreError> {
         self.read(move |from| {
             let query = |select: &str, order: &str| format!("{select}WHERE {which} ORDER BY {order}");
@@ -89,7 +89,7 @@ impl Store {
             let mut acts = grouped(from, &query(ACTS, "a.match, a.n"), &value, act)?;
             all(from, &query(MATCH, "m.seq"), &value, |row| {
                 let seq = row.get("seq")?;
-                // A match without seats or log rows has no entry there.
+                // A match without seats or log rows has no entry in the respective map.
                 let (seats, acts) = (seats.remove(&seq).unwrap_or_default(), acts.remove(&seq).unwrap_or_default());
                 kept_match(row, seats, acts)
             })
@@ -102,7 +102,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn matches(&self, filter: &MatchFilter, limit: u32) -> Result<Vec<MatchLine>, StoreError> {
         let query = list_of(filter, limit);
         self.all(query, match_line).await
@@ -114,7 +114,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn records(&self, filter: &MatchFilter, after: u64, limit: u32) -> Result<Vec<RecordRow>, StoreError> {
         // With any other index, SQLite would read and sort all records of a game for each page.
         let mut query = Query::new(
@@ -132,7 +132,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn last_release(&self) -> Result<u64, StoreError> {
         let text = "SELECT coalesce(max(released), 0) FROM matches WHERE released IS NOT NULL";
         self.read(move |from| from.query_row(text, [], |row| Ok(unsigned(row.get(0)?)))).await
@@ -142,7 +142,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn games(&self) -> Result<Vec<String>, StoreError> {
         // Skips from game to game in the index; DISTINCT would read the row of every match.
         let text = "WITH RECURSIVE known (game) AS (SELECT min(game) FROM matches UNION ALL \
@@ -155,7 +155,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
         let mut query = Query::new(SESSION);
         query.and(" WHERE id = ?", id.to_owned());
@@ -166,7 +166,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
         self.all(Query::new(SESSION), session).await
     }
@@ -175,7 +175,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn joins(&self) -> Result<Vec<(JoinRow, u32)>, StoreError> {
         let text = "SELECT j.id, j.session, j.body, (SELECT count(*) FROM seats s WHERE s.\"join\" = j.id) \
                     FROM joins j ORDER BY j.n";
@@ -190,7 +190,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn ticket(&self, ticket: &str) -> Result<Option<TicketRow>, StoreError> {
         let mut query = Query::new("SELECT ticket, agent, run, body, \"join\" FROM tickets");
         query.and(" WHERE ticket = ?", ticket.to_owned());
@@ -206,11 +206,11 @@ impl Store {
         Ok(self.all(query, row).await?.pop())
     }
 
-    /// Returns a token by hash, including revoked and expired ones.
+    /// Returns a token by hash, including revoked and expired tokens.
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn token(&self, hash: &TokenHash) -> Result<Option<TokenRow>, StoreError> {
         let mut query = Query::new(TOKEN);
         query.and(" WHERE hash = ?", hash.0.to_vec());
@@ -221,7 +221,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn void_tokens(&self, hashes: HashSet<TokenHash>, now_ms: i64) -> Result<HashSet<TokenHash>, StoreError> {
         self.read(move |from| {
             let mut good = from.prepare_cached(GOOD_TOKEN)?;
@@ -240,18 +240,18 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
         let mut query = Query::new(TOKEN);
         query.text.push_str(" ORDER BY created_ms, owner, hash");
         self.all(query, token).await
     }
 
-    /// Returns true if a token was ever created, including revoked ones.
+    /// Returns true if any token was ever created, including revoked tokens.
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn has_tokens(&self) -> Result<bool, StoreError> {
         self.read(|from| from.query_row("SELECT EXISTS (SELECT 1 FROM tokens)", [], |row| row.get(0))).await
     }
@@ -260,7 +260,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn suspended_owners(&self) -> Result<HashSet<String>, StoreError> {
         let owners = self.all(Query::new("SELECT owner FROM suspensions"), |row| row.get(0)).await?;
         Ok(owners.into_iter().collect())
@@ -270,7 +270,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn is_suspended(&self, owner: &str) -> Result<bool, StoreError> {
         let owner = owner.to_owned();
         let text = "SELECT EXISTS (SELECT 1 FROM suspensions WHERE owner = ?)";
@@ -281,7 +281,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn end_requests(&self) -> Result<Vec<String>, StoreError> {
         self.all(Query::new("SELECT match FROM end_requests"), |row| row.get(0)).await
     }
@@ -290,18 +290,18 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
         let mut query = Query::new("SELECT value FROM meta");
         query.and(" WHERE key = ?", key.to_owned());
         Ok(self.all(query, |row| row.get(0)).await?.pop())
     }
 
-    /// Returns the keys with values that start with `prefix`.
+    /// Returns the keys that start with `prefix`.
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn meta_keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
         let mut query = Query::new("SELECT key FROM meta");
         query.and(" WHERE substr(key, 1, length(?1)) = ?1", prefix.to_owned());
@@ -342,8 +342,8 @@ impl Query {
         self.values.push(value.into());
     }
 
-    /// Adds the conditions that queries for lists and for records have in common. Columns that both tables have are
-    /// compared in the table of seats, `s`, if `by_seat` is true, and otherwise in the table of matches, `m`.
+    /// Adds the conditions that list queries and record queries share. Columns that exist in both tables are compared
+    /// in the seats table `s` if `by_seat` is true, else in the matches table `m`.
     fn narrow(&mut self, filter: &MatchFilter, by_seat: bool) {
         let of = if by_seat { "s" } else { "m" };
         if let Some(agent) = &filter.agent {
@@ -390,7 +390,7 @@ fn list_of(filter: &MatchFilter, limit: u32) -> Query {
     ));
     query.narrow(filter, by_seat);
     if filter.live.is_some() {
-        // The sign prevents SQLite from using the index by time, whose rows it would have to sort.
+        // The unary plus prevents SQLite from using the index by end time, which would require a sort.
         query.text.push_str(if live { " AND m.ended_ms IS NULL" } else { " AND +m.ended_ms IS NOT NULL" });
     }
     if let Some(before) = filter.before {

@@ -9,23 +9,23 @@ const ROWS: u64 = 1_000;
 /// Number of matches that are read at a time.
 const PAGE: u32 = 1_000;
 
-/// Query for the matches that ended before a time and are released. The index lists them by time.
+/// Query for the matches that ended before a time and are released. The index lists the matches by end time.
 const OLD: &str = "FROM matches m INDEXED BY matches_ended WHERE m.ended_ms IS NOT NULL AND m.released IS NOT NULL \
                    AND m.ended_ms < ?";
 
 /// Condition for matches with a log.
 const WITH_LOG: &str = " AND EXISTS (SELECT 1 FROM acts a WHERE a.match = m.seq)";
 
-/// Condition for matches, `m`, that may be removed. Open joins count their matches. The newest match and the match that
-/// was released last stay, since their numbers must not be given to other matches.
+/// Condition for matches, `m`, that may be removed. Matches of open joins stay, since the joins count them. The newest
+/// match and the match released last stay, since their numbers must not be reused.
 pub(super) const REMOVABLE: &str = " AND m.rated = 0 AND m.seq < (SELECT max(seq) FROM matches) \
     AND m.released < (SELECT max(released) FROM matches WHERE released IS NOT NULL) \
     AND NOT EXISTS (SELECT 1 FROM seats s JOIN joins j ON j.id = s.\"join\" WHERE s.match = m.seq)";
 
-/// Kind of rows that can be removed once they are old. All belong to matches that have ended and are released.
+/// Kind of rows to remove from old matches. Only matches that have ended and are released are affected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OldRows {
-    /// Logs of matches. Their records stay.
+    /// Match logs. The records of the matches stay.
     Logs,
     /// Unrated matches with their logs and records, except the newest match and matches of open joins.
     UnratedMatches,
@@ -56,7 +56,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`running`](Self::running).
+    /// The errors of [`running`](Self::running).
     pub async fn count_old(&self, kind: OldRows, before_ms: i64) -> Result<u64, StoreError> {
         let mut query = Query::new("SELECT count(*) ");
         query.and(OLD, before_ms);
@@ -65,12 +65,12 @@ impl Store {
         Ok(counts.into_iter().sum())
     }
 
-    /// Removes the rows of this kind of all matches that ended before `before_ms`, and returns the number of these
-    /// matches. Other writes proceed between the transactions.
+    /// Removes the rows of this kind from all matches that ended before `before_ms`, and returns the number of affected
+    /// matches. Other writes can proceed between the transactions.
     ///
     /// # Errors
     ///
-    /// Those of [`write`](Self::write). Some of the rows may then be removed.
+    /// The errors of [`write`](Self::write). After an error, some of the rows may already be removed.
     pub async fn remove_old(&self, kind: OldRows, before_ms: i64) -> Result<u64, StoreError> {
         let (mut removed, mut after) = (0, None);
         loop {
@@ -84,7 +84,7 @@ impl Store {
         }
     }
 
-    /// Returns a page of the matches with rows of this kind, by time, starting after the time and number `after`.
+    /// Returns a page of matches with rows of this kind, by end time, after the match with this end time and `seq`.
     async fn old_matches(
         &self,
         kind: OldRows,

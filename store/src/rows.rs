@@ -2,11 +2,11 @@
 //!
 //! Bodies (`header`, `secret`, `body`, `footer`, `record`) are JSON text that the store does not parse. Times are
 //! milliseconds since the Unix epoch.
-#![allow(missing_docs, reason = "names of rows and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use super::token::{Scopes, TokenHash};
 
-/// Match at its start. The row is durable before any client is notified of the match.
+/// Data of a match that are known at its start. The row is durable before any client is notified of the match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchRow {
     /// Match id, unique in the store.
@@ -72,13 +72,13 @@ pub struct StoredMatch {
     pub restarts: u32,
     /// Log in order; empty after [`Write::Forget`].
     pub acts: Vec<ActRow>,
-    /// End of the match; `None` while it is running.
+    /// End of the match; `None` while the match is running.
     pub end: Option<EndRow>,
     /// True if seed, salt and the complete record are public.
     pub released: bool,
 }
 
-/// State of a match. Two equal states have the same public data.
+/// State of a match. If two states are equal, the public data of the match are also equal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct MatchState {
     /// Number of log rows.
@@ -144,7 +144,7 @@ pub struct SessionRow {
     pub id: String,
     /// SHA-256 of the resume key in hex.
     pub key_hash: String,
-    /// SHA-256 of the previous resume key in hex, until the client is known to have the new key.
+    /// SHA-256 of the previous resume key in hex; `None` once the client is known to have the new key.
     pub old_key: Option<String>,
     pub agent: String,
     /// Other data of the agent as JSON.
@@ -191,12 +191,12 @@ pub struct TokenRow {
     pub revoked_ms: Option<i64>,
 }
 
-/// Write operation. Either all writes of one call are stored, or none.
+/// Write operation. The writes of one call are stored together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
     /// Start of a match with a new id.
     MatchStart(MatchRow),
-    /// Match that is stored only with its end. It has no log.
+    /// Match that is stored only when it ends, without a log.
     MatchPlayed {
         row: MatchRow,
         /// Result of the match.
@@ -233,15 +233,15 @@ pub enum Write {
     /// Release of the seeds, salts and records of these matches. Submit the release with the [`Write::MatchEnd`] of the
     /// last match that shares the seed. Unknown and running matches are unchanged.
     Released { ids: Vec<String> },
-    /// Deletion of the rows of an ended match's log from the index `from` on; its record stays. A running match is
+    /// Deletion of the log rows of an ended match from the index `from` on; the record stays. A running match is
     /// unchanged.
     Forget {
         id: String,
         /// Index in the log, from 0.
         from: u64,
     },
-    /// Deletion of an unrated match without a log, with its record. No effect if the match is running or unreleased, is
-    /// the newest one, or belongs to an open join.
+    /// Deletion of an unrated match without a log, including its record. No effect if the match is running or
+    /// unreleased, is the newest match, or belongs to an open join.
     MatchGone { id: String },
     /// New or changed session.
     Session(SessionRow),
@@ -251,7 +251,7 @@ pub enum Write {
     Join(JoinRow),
     /// End of a join.
     JoinGone { id: String },
-    /// Transfer of all joins of a session, and of its seats in these matches, to another session.
+    /// Transfer of all joins of a session, and of its seats in these matches, to a new session.
     Reclaimed {
         /// Id of the previous session.
         from: String,
@@ -260,7 +260,7 @@ pub enum Write {
         /// Pairs of match id and seat index.
         seats: Vec<(String, u32)>,
     },
-    /// Transfer of the seats in these matches to another session.
+    /// Transfer of the seats in these matches to a new session.
     SeatsMoved {
         /// Id of the new session.
         to: String,

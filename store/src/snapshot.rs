@@ -1,4 +1,4 @@
-//! Copies of the store, taken while a server uses it, and their preparation for another server.
+//! Copies of a store that a server may be using, and the preparation of copies for use by a new server.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::StoreError;
 use super::connection::connect;
 use super::open::{Access, Lock, lock, make_folder, open};
 
-/// Pause before resuming a copy that SQLite has interrupted.
+/// Delay before a copy interrupted by SQLite is resumed.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// State of the store at one moment. Until [`release`](Self::release), no process can change the store.
@@ -27,7 +27,7 @@ impl StoreSnapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`Store::open_shared`](super::Store::open_shared).
+    /// The errors of [`Store::open_shared`](super::Store::open_shared).
     pub fn take(folder: &Path) -> Result<Self, StoreError> {
         let opened = open(folder, Access::Beside)?;
         let (path, writer) = (opened.path, opened.writer);
@@ -78,7 +78,7 @@ pub fn reserve(folder: &Path) -> Result<Lock, StoreError> {
 ///
 /// # Errors
 ///
-/// Those of [`Store::open`](super::Store::open).
+/// The errors of [`Store::open`](super::Store::open).
 pub fn make_independent(folder: &Path) -> Result<(), StoreError> {
     let opened = open(folder, Access::Owner)?;
     let sql = |e| StoreError::sql(&opened.path, e);

@@ -49,7 +49,7 @@ impl fmt::Display for Scopes {
     }
 }
 
-/// Error of an unknown name of a scope.
+/// Error for an unknown scope name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a scope, got {got:?}; allowed: gym, play, spectate, metrics, admin")]
 pub struct BadScope {
@@ -100,7 +100,7 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// Error of a text that is not a token hash.
+/// Error for a text that is not a token hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a token hash of 64 hex digits")]
 pub struct BadHash;

@@ -1,4 +1,4 @@
-//! Writer thread. It stores all queued writes in order, in one transaction, and then acknowledges them.
+//! Writer thread, which stores queued writes in order, many per transaction, and acknowledges them after the commit.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const LINGER: Duration = Duration::from_millis(50);
 
 type Ack<T = Result<(), StoreError>> = oneshot::Sender<T>;
 
-/// Groups of writes, and the caller to notify. The writes of a group are stored together.
+/// Groups of writes, and the caller to notify. The writes of a group are stored together or not at all.
 pub(super) struct PendingWrites {
     pub groups: Vec<Vec<Write>>,
     pub done: Completion,
@@ -41,7 +41,7 @@ pub(super) enum Completion {
     Close(Ack),
 }
 
-/// Starts the writer on its own thread, so that it does not depend on the runtime of a worker.
+/// Starts the writer on its own thread, so that the writer does not depend on a caller's runtime.
 pub(super) fn spawn(
     opened: OpenStore,
     queue: mpsc::Receiver<PendingWrites>,
@@ -133,7 +133,7 @@ impl Writer {
     }
 
     /// Stores a batch and returns the result of each job's groups. If the batch fails as a whole, each group is stored
-    /// separately, so that an invalid group does not affect the others.
+    /// separately, so that an invalid group does not affect other groups.
     fn keep(&mut self, batch: &[PendingWrites]) -> Vec<Vec<Result<(), StoreError>>> {
         let begun = Instant::now();
         let groups = || batch.iter().flat_map(|job| &job.groups);
@@ -143,7 +143,7 @@ impl Writer {
         let alone = whole.is_err() && groups().count() > 1;
         let mut keep_group = |group: &Vec<Write>| {
             let outcome = if alone { self.transaction(std::iter::once(group)) } else { whole.clone() };
-            // Before the next group is tried, since a later row of the same match must not be stored.
+            // Must precede the next group, which may contain a later row of the match.
             self.remember(group, outcome.is_ok());
             outcome
         };
@@ -170,14 +170,14 @@ impl Writer {
         if writes.peek().is_none() {
             return Ok(());
         }
-        // On a full disk SQLite rolls back by itself, so this does not depend on the transaction state.
+        // SQLite rolls back by itself on a full disk, so the rollback below ignores the transaction state.
         self.run_sql("BEGIN IMMEDIATE")?;
         let mut result = writes.try_for_each(|write| self.apply(write));
         if result.is_ok() {
             result = self.run_sql("COMMIT");
         }
         if result.is_err() {
-            // Fails if SQLite has already rolled back, which is equivalent.
+            // Fails if SQLite has already rolled back; the error can be ignored.
             let _ = self.run_sql("ROLLBACK");
         }
         result

@@ -147,13 +147,13 @@ async fn only_old_released_matches_are_removed() {
         (rows("m_running").await, rows("m_unreleased").await, rows("m_young").await),
         (Some(3), Some(3), Some(3))
     );
-    // A match with its log is not removed, and numbers of releases continue.
+    // A match with a log is not removed, and release numbers continue.
     store
         .write(vec![Write::MatchGone { id: "m_young".to_owned() }, end("m_running", 3_000), released("m_running")])
         .await
         .unwrap();
     assert_eq!((rows("m_young").await, store.last_release().await.unwrap()), (Some(3), 6));
-    // The join keeps the number of its matches.
+    // The join's match count is unchanged.
     assert_eq!(store.joins().await.unwrap()[0].1, 1);
     store.write(vec![Write::JoinGone { id: "j_1".to_owned() }]).await.unwrap();
     // The newest match stays.
@@ -181,7 +181,7 @@ async fn writes_are_stored_in_queue_order() {
             for receipt in receipts {
                 receipt.await.unwrap();
             }
-            // Every third match ends, which requires all writes queued before.
+            // Every third match ends. The end is valid only after the match's earlier writes.
             if k % 3 == 0 {
                 store.write_behind(vec![end(&id, 1)]).await.unwrap();
             }
@@ -243,7 +243,7 @@ async fn invalid_write_does_not_affect_other_writes() {
     fine.await.unwrap();
     assert_eq!(store.episode("m_1").await.unwrap().unwrap().acts.len(), 2);
 
-    // The match can still be ended, once.
+    // The match can still be ended, but only once.
     store.write(vec![end("m_2", 1)]).await.unwrap();
     assert!(matches!(store.write(vec![end("m_2", 1)]).await, Err(StoreError::Conflict { .. })));
     assert!(matches!(store.write(vec![act("m_2", 1)]).await, Err(StoreError::Conflict { .. })));
@@ -286,7 +286,7 @@ async fn lists_and_records_are_filtered_and_paged() {
     let next = MatchFilter { before: Some(page[3].seq), ..any.clone() };
     assert_eq!(ids(store.matches(&next, 4).await.unwrap()), ["m_5", "m_4", "m_3", "m_2"]);
 
-    // Released in an order other than that of the ids.
+    // The order of release differs from the order of the ids.
     let order = ["m_5", "m_9", "m_0", "m_8"];
     for id in order {
         store.write(vec![end(id, 7), Write::Released { ids: vec![id.to_owned()] }]).await.unwrap();
@@ -304,7 +304,7 @@ async fn lists_and_records_are_filtered_and_paged() {
         after = last.seq;
         seen.extend(page.into_iter().map(|record| record.id));
     }
-    assert_eq!(seen, order, "in the order of release; what is not released is not shown");
+    assert_eq!(seen, order, "in order of release, without unreleased matches");
     store.write(vec![Write::Released { ids: vec!["m_1".to_owned(), "m_5".to_owned()] }]).await.unwrap();
     let more = store.records(&any, after, 3).await.unwrap();
     assert_eq!(more.iter().map(|record| record.id.as_str()).collect::<Vec<_>>(), ["m_1"]);
@@ -463,7 +463,7 @@ async fn other_store_versions_are_refused_and_left_unchanged() {
         for opened in [Store::open(folder.path()).await, Store::open_shared(folder.path()).await] {
             let Err(error) = opened else { panic!("a store of version {version} was opened") };
             assert!(matches!(error, StoreError::Version { found, .. } if found == version), "{error}");
-            let text = format!("expected store version 4, got {version}; use the ludex that wrote it");
+            let text = format!("expected store version 4, got {version}; use the ludex version that wrote the store");
             assert!(error.to_string().contains(&text), "{error}");
         }
         assert_eq!(fs::read(folder.path().join("ludex.db")).unwrap(), before);
@@ -577,11 +577,11 @@ fn acknowledged_writes_survive_a_kill() {
             .spawn()
             .unwrap();
         let mut moment = rng.random_range(1..2_000);
-        // Everything printed before the kill counts, even if it is read later.
+        // Lines printed before the kill count, even if they are read after the kill.
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
             let line = line.unwrap();
-            // The test harness prints as well, and starts the first line. Lines of this test are printed whole, in one
-            // call each.
+            // The test harness may print text before the first `#`. The child prints each line in a single call, so
+            // lines are never interleaved.
             let Some(line) = line.split('#').nth(1) else { continue };
             moment -= 1;
             if moment == 0 {
@@ -607,7 +607,7 @@ fn acknowledged_writes_survive_a_kill() {
                 let kept = store.episode(id).await.unwrap().unwrap_or_else(|| panic!("{id} is lost"));
                 check_log(id, &kept.acts);
                 assert!(kept.acts.len() as u64 >= acts.map_or(0, |n| n + 1), "acts of {id} are lost");
-                // The end may be stored without an acknowledgment, but then with everything that belongs to it.
+                // The end may be stored without an acknowledgment, but never without the record and the release.
                 assert!(!ended || kept.end.is_some(), "the end of {id} is lost");
                 assert_eq!(kept.end.is_some(), kept.released);
             }
