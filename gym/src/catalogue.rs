@@ -63,12 +63,12 @@ impl Catalogue {
         self.games.load_with(game, params).map_err(|e| Box::new(e.into()))
     }
 
-    /// Resolves a game like [`load`](Self::load). If the game has parameters, resolves it as a job of `owner`, since
-    /// large tables, or rules that are judged by random play, may take milliseconds.
+    /// Resolves a game like [`load`](Self::load). Games with parameters are resolved in a job of `owner`, since
+    /// building large tables or judging rules by random play may take milliseconds.
     ///
     /// # Errors
     ///
-    /// Those of [`load`](Self::load), and `internal` if the job fails.
+    /// The errors of [`load`](Self::load), and `internal` if the job fails.
     pub async fn load_as(
         self: &Arc<Self>,
         compute: &Compute,
@@ -83,7 +83,7 @@ impl Catalogue {
         compute.run(owner, move || catalogue.load(&game, &params)).await.unwrap_or_else(|_| Err(internal()))
     }
 
-    /// Returns the games, from which others can be loaded.
+    /// Returns the registry that loads the games.
     pub fn games(&self) -> &Games {
         &self.games
     }

@@ -1,12 +1,12 @@
-//! Scheduling of work too long for a connection task: searches, large batches, verification, reports.
+//! Scheduling of work that is too long for a connection task: searches, large batches, verification, reports.
 //!
-//! A job belongs to an owner and computes in turns, of which there are as many as cores. A job that pauses ([`CurrentJob`])
-//! after a slice of 20 milliseconds returns its turn and gets the next one when its owner is due. Owners get equal shares of
-//! the time (fair queueing; Demers, Keshav and Shenker 1989), so an owner with thousands of searches delays the others by
-//! one slice. Dropping a [`Job`] stops it at its next pause.
+//! A job belongs to an owner and computes only while it holds a turn. There is one turn per core. After a slice of 20
+//! milliseconds, the job returns the turn at its next pause ([`CurrentJob`]) and waits until its owner is due again.
+//! Owners get equal shares of compute time (fair queueing; Demers, Keshav and Shenker 1989), so an owner with thousands
+//! of searches delays each other owner by one slice. Dropping a [`Job`] stops the job at its next pause.
 //!
-//! A paused job keeps its memory, so the number of started jobs is limited. An owner without a started job does not wait for
-//! jobs without end at this limit: an [interruptible](Job::interruptible) job of another owner is stopped for it.
+//! A paused job keeps its memory, so the number of started jobs is limited. At the limit, an owner without a started
+//! job need not wait: the scheduler stops a paused [interruptible](Job::interruptible) job of a different owner.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -23,10 +23,10 @@ use parking_lot::{Condvar, Mutex};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, oneshot};
 
-/// Maximum number of blocking jobs, each on a thread of its own.
+/// Maximum number of blocking jobs, each on its own thread.
 const BLOCKING: usize = 512;
 
-/// Maximum number of started jobs, including paused ones. Each has a thread of its own.
+/// Maximum number of started jobs, including paused jobs. Each job has its own thread.
 const STARTED: usize = 256;
 
 /// Number of owners that triggers the removal of idle owners.
@@ -35,7 +35,7 @@ const SWEEP: usize = 1_024;
 /// Duration after which a job returns its turn.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// Time that blocking jobs have to end when the server stops.
+/// Maximum time to wait for blocking jobs when the server stops.
 const GOODBYE: Duration = Duration::from_millis(500);
 
 /// Fair scheduler of jobs, with separate threads for blocking jobs.
@@ -56,7 +56,7 @@ pub enum JobError {
     Stopped,
 }
 
-/// Handle of a job, which resolves to its result. Dropping it stops the job.
+/// Handle of a job; a future that resolves to the job's result. Dropping the handle stops the job.
 pub struct Job<T> {
     result: oneshot::Receiver<Result<T, JobError>>,
     control: Arc<Control>,
@@ -157,7 +157,7 @@ impl Compute {
         self.turns.state.lock().owners.values().map(|owner| owner.waiting.len()).sum()
     }
 
-    /// Stops all jobs and refuses new ones. Blocking jobs continue.
+    /// Stops all jobs and refuses new jobs. Blocking jobs continue.
     pub fn stop(&self) {
         self.turns.state.lock().stop();
     }
@@ -184,7 +184,7 @@ impl Scheduler for CurrentJob {
     }
 }
 
-/// Runtime whose blocking threads run all jobs. Dropping it does not wait for the jobs.
+/// Runtime whose blocking threads run all jobs. Dropping the runtime does not wait for the jobs.
 struct Threads(Option<Runtime>);
 
 impl Threads {
@@ -252,7 +252,7 @@ impl Control {
 struct Turn {
     turns: Arc<Turns>,
     control: Arc<Control>,
-    /// False if the job was stopped during a pause, before it got its next turn.
+    /// False if the job was stopped during a pause, while it held no turn.
     held: bool,
     /// Start of the slice.
     from: Instant,
@@ -268,7 +268,7 @@ impl Turn {
         CURRENT.set(Some(self));
         let result = caught("job", work);
         drop(CURRENT.take());
-        // The result of a stopped job was cut short.
+        // The result of a stopped job may be incomplete.
         if control.is_stopped() { Err(JobError::Stopped) } else { result }
     }
 
@@ -291,7 +291,7 @@ impl Drop for Turn {
         if self.held {
             self.turns.finish(&self.control, self.from.elapsed());
         } else {
-            // The job was removed when it was stopped, which may allow another one to start.
+            // The job was removed when it was stopped, so a queued job may now be able to start.
             self.turns.hand_out(&mut self.turns.state.lock());
         }
     }
@@ -318,8 +318,8 @@ struct State {
     /// Maximum number of started jobs per owner: one per turn, but at least two, so that a paused job does not block
     /// the owner.
     started_per_owner: usize,
-    /// Virtual time: the largest compute time that an owner had when a job of the owner got a turn. The compute time of
-    /// new and returning owners starts at this value.
+    /// Virtual time: the largest compute time that an owner had when one of the owner's jobs got a turn. The compute
+    /// time of new and returning owners is at least this value.
     clock: Duration,
     /// Number of turns granted so far.
     given: u64,
@@ -330,13 +330,13 @@ struct State {
 
 #[derive(Default)]
 struct Owner {
-    /// Compute time used so far. When the owner becomes active, a smaller value is raised to the virtual time.
+    /// Compute time used so far; raised to the virtual time when an idle owner becomes active.
     had: Duration,
-    /// Duration of the last slice; zero before the first.
+    /// Duration of the last slice; zero before the first slice.
     last: Duration,
     /// Sequence number of the last turn.
     turn: u64,
-    /// Number of turns held.
+    /// Number of turns that the owner's jobs hold.
     running: usize,
     /// Number of started jobs.
     started: usize,
@@ -362,7 +362,7 @@ impl State {
         }
     }
 
-    /// Returns the owner `name`, creating it if necessary. An idle owner's compute time is raised
+    /// Returns the owner `name`, creating the owner if necessary. An idle owner's compute time is raised
     /// to the virtual time.
     fn awake(&mut self, name: &Arc<str>) -> &mut Owner {
         if self.owners.len() >= SWEEP {
@@ -376,9 +376,9 @@ impl State {
         owner
     }
 
-    /// Grants a turn to the next job and removes the job from its queue. Selects the owner with the fewest turns.
-    /// Among several, selects the one with the smallest sum of compute time and last slice. Of that owner's jobs,
-    /// selects the first that is paused or may start. Skips suspended jobs.
+    /// Grants a turn to the next job and removes the job from its queue. Selects the owner that holds the fewest turns;
+    /// among equal owners, the owner with the smallest sum of compute time and last slice. Of that owner's jobs,
+    /// selects the first job that is paused or may start. Skips suspended jobs.
     fn next(&mut self) -> Option<QueuedJob> {
         if self.free == 0 {
             return None;
@@ -415,8 +415,8 @@ impl State {
         }
     }
 
-    /// Stops a paused job if an owner without a started job waits: one whose session has no connection, or else one of the
-    /// owner that has computed the most.
+    /// Stops a paused interruptible job if an owner without a started job is waiting. Prefers a suspended job, then
+    /// a job of the owner with the most compute time.
     fn interrupt(&mut self) {
         let waits = |owner: &Owner| owner.started == 0 && owner.waiting.iter().any(|job| !job.control.is_suspended());
         if !self.owners.values().any(waits) {
@@ -433,8 +433,8 @@ impl State {
         }
     }
 
-    /// Removes a stopped job from the queue. A paused job is removed from the started ones, and continues to its end.
-    /// Returns true if the job holds a turn.
+    /// Removes a stopped job from the queue. A paused job also stops counting as started, and continues without a turn
+    /// until it ends. Returns true if the job holds a turn.
     fn withdraw(&mut self, control: &Arc<Control>) -> bool {
         let owner = self.owners.get_mut(&control.owner);
         let queued = owner.and_then(|owner| {
@@ -448,7 +448,7 @@ impl State {
         *control.granted.lock()
     }
 
-    /// Removes a job from the started ones.
+    /// Subtracts a job from the numbers of started jobs.
     fn end(&mut self, control: &Control) {
         self.started -= 1;
         if let Some(owner) = self.owners.get_mut(&control.owner) {
@@ -456,7 +456,7 @@ impl State {
         }
     }
 
-    /// Stops all jobs. Jobs without a turn end at once, all others when their slice ends.
+    /// Stops all jobs. Jobs without a turn end at once; jobs with a turn end after their slice.
     fn stop(&mut self) {
         self.stopped = true;
         let queued: Vec<_> = self.owners.values_mut().flat_map(|owner| owner.waiting.drain(..)).collect();
@@ -494,7 +494,7 @@ impl Turns {
         self.hand_out(&mut state);
     }
 
-    /// Removes a job that has ended, with its turn, which lasted for `cost`.
+    /// Removes a job that has ended and takes back its turn, which lasted for `cost`.
     fn finish(&self, control: &Control, cost: Duration) {
         let mut state = self.state.lock();
         state.end(control);
@@ -642,7 +642,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let before = steps();
-        assert_eq!(compute.run(&owner("b"), || 7).await, Ok(7), "its turn is free");
+        assert_eq!(compute.run(&owner("b"), || 7).await, Ok(7), "the turn of the suspended job is free");
         assert_eq!(steps(), before);
         switch.resume();
         while steps() == before {
@@ -662,7 +662,7 @@ mod tests {
         let queued = [queued.run(&owner("b"), || 0), queued.run(&owner("c"), || 0)];
         compute.close().await;
         assert_eq!(running.await, Err(JobError::Stopped));
-        // One of them may have had its turn while the first was paused.
+        // One of the queued jobs may have finished while the running job was paused.
         for job in queued {
             assert!(matches!(job.await, Ok(0) | Err(JobError::Stopped)));
         }
@@ -697,7 +697,7 @@ mod tests {
         assert!(turns.len() == 5 && turns.values().all(|n| *n == 80), "hogs take turns: {turns:?}");
     }
 
-    /// With two cores, an owner starts two jobs. Its third one waits until one of them has ended, not until one pauses.
+    /// With two cores, an owner starts two jobs. The third job waits until a started job ends; a pause is not enough.
     #[test]
     fn owner_starts_one_job_per_core() {
         let mut state = State::new(2);
@@ -706,14 +706,14 @@ mod tests {
         let started = [state.next(), state.next()].map(Option::unwrap);
         let paused = started[0].control.clone();
         state.release(&hog, SLICE);
-        assert!(state.next().is_none(), "two are started");
+        assert!(state.next().is_none(), "two jobs are started");
         state.awake(&hog).waiting.push_back(QueuedJob { control: paused.clone(), start: None });
         assert!(Arc::ptr_eq(&state.next().unwrap().control, &paused), "the paused job precedes new ones");
         end(&mut state, &hog, 20);
         assert!(state.next().unwrap().start.is_some());
     }
 
-    /// All jobs that may be started are paused. A new owner's job starts in place of an interruptible one.
+    /// The maximum number of jobs is started, and all are paused. A new owner's job replaces an interruptible job.
     #[test]
     fn new_owner_starts_when_too_many_jobs_are_started() {
         let mut state = State::new(1);

@@ -257,7 +257,7 @@ impl EnvHandle {
     fn fork(&self, c: message::CloneEnvs, env: u32) -> Result<EnvHandle, Box<Refusal>> {
         let rows = c.envs.as_ref().map(Column::to_vec);
         if rows.as_ref().is_some_and(Vec::is_empty) {
-            return Err(field("envs", "expected at least one environment"));
+            return Err(field("envs", "expected at least one environment, got none"));
         }
         let batch = self.batch.fork(rows.as_deref(), c.seed.map(|seed| seed.0)).map_err(Box::new)?;
         let shares = [self.table.share(batch.count())?, self.table.reserve_documents(batch.said_bytes())?];

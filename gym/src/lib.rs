@@ -1,9 +1,9 @@
-//! The gym plane: environments that one session owns, and what they share with matches: the games and agents on offer,
-//! the quotas of owners, and the scheduler of long work.
+//! The gym plane: environments that one session owns. Also contains the parts that environments and matches share: the
+//! games and agents on offer, the quotas of owners, and the scheduler of long-running work.
 //!
-//! The task of a session owns its environments, so most calls need neither a lock nor a second
-//! task. If a call is expected to take longer than two milliseconds, the call and its handle move
-//! to the compute pool. Further requests to this handle are queued until the call returns.
+//! The environments of a session belong to the session's task, so most calls need neither a lock nor a
+//! second task. If a call is expected to take longer than two milliseconds, the call and its handle
+//! move to the compute pool. Further requests to the handle are queued until the call returns.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -34,9 +34,9 @@
 //! ```
 //!
 //! Invariants:
-//! - The crate opens no socket. Requests are decoded messages, and replies are encoded ones.
-//! - A request that fails changes no environment, and a panic closes only the environments that it was using.
-//! - Owners get equal shares of the time of jobs.
+//! - The crate opens no socket. Requests are decoded messages, and replies are encoded messages.
+//! - A failed request changes no environment, and a panic closes only the environments of the request that panicked.
+//! - Owners get equal shares of the compute time of jobs.
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
@@ -82,8 +82,8 @@ const GUESS_READ_NS: f64 = 10_000.0;
 /// Initial estimate of the time that a reset or step in which the server's agents move needs for
 /// each environment, in nanoseconds.
 const GUESS_AGENTS_NS: f64 = 1e7;
-/// Factor by which a measured batch may be smaller than the largest one. Smaller batches are ignored unless server
-/// agents move in them, since fixed overhead dominates their times.
+/// Maximum ratio of the largest measured batch to a measured batch. Smaller batches are ignored unless server agents
+/// move in the batches, since fixed overhead dominates the times of small batches.
 const FEW: usize = 8;
 
 /// Parts of the server that the gym plane uses.
@@ -139,7 +139,7 @@ pub struct Gym {
 struct HandleSlot {
     /// Environments; `None` while a job uses them.
     handle: Option<Box<EnvHandle>>,
-    /// Switch of the last job.
+    /// Switch that suspends or resumes the last job.
     job: Option<JobSwitch>,
     /// Requests queued while a job uses the handle.
     waiting: VecDeque<(Id, HandleTask, Encoding)>,
@@ -187,11 +187,11 @@ impl Costs {
         cost.most = cost.most.max(rows);
         cost.ns = match cost.last.replace(now) {
             None => now,
-            // A slow call raises the estimate at once, fast ones lower it slowly: an agent that
-            // searches may not move in every call.
+            // A slow call raises the estimate at once, and fast calls lower the estimate slowly: an
+            // agent that searches may not move in every call.
             Some(_) if self.agents => now.max(0.8 * cost.ns + 0.2 * now),
-            // Rules take about the same time in each call, so a single slow call was an
-            // interruption of the machine.
+            // Without agents, all calls take about the same time, so a single slow call is
+            // assumed to be an interruption by other programs.
             Some(before) => now.min(before),
         };
     }
@@ -248,7 +248,7 @@ impl Gym {
         self.places.contains_key(&env)
     }
 
-    /// Processes a gym request, or queues it while its handle is in use. Appends replies to `out`.
+    /// Processes a gym request, or queues the request while its handle is in use. Appends replies to `out`.
     pub fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding, out: &mut Vec<GymReply>) {
         let (env, task) = match message {
             ClientMessage::Open(open) => {
@@ -304,8 +304,8 @@ impl Gym {
                 self.places.remove(&env).map(|place| place.waiting).unwrap_or_default()
             }
         };
-        // Replayed in order, as if they arrived now; one of them may move the handle to the pool
-        // again.
+        // The queued requests are processed in order, as if they arrived now. Any of them may
+        // move the handle to the pool again.
         for (id, task, encoding) in waiting {
             match self.places.get_mut(&env) {
                 Some(place) if place.handle.is_none() => place.waiting.push_back((id, task, encoding)),
@@ -355,7 +355,7 @@ impl Gym {
         if self.places.len() < most {
             return Ok(());
         }
-        let message = format!("expected at most {most} open environment handles; close one");
+        let message = format!("expected at most {most} open environment handles; close a handle first");
         Err(Box::new(Refusal::new(ErrorCode::Limit, message).got(self.places.len()).allowed(most)))
     }
 
@@ -424,7 +424,7 @@ fn work(
 
 /// Runs a task and encodes its reply.
 fn call(handle: &mut EnvHandle, id: Id, task: HandleTask, encoding: Encoding) -> Called {
-    // The reply to `close` is written after the handle is removed, so it names none.
+    // The reply to `close` is written after the handle is removed, so the reply names no handle.
     let env = (!matches!(task, HandleTask::Close)).then(|| handle.env());
     let (answer, clone) = handle.run(task);
     let error = answer.as_ref().err().map(|error| error.code);
@@ -453,7 +453,7 @@ fn failed(id: Id, env: u32, encoding: Encoding, error: JobError) -> GymReply {
     let (code, why) = match error {
         JobError::Panicked => (ErrorCode::Internal, "internal error: environment {} was closed; see the server log"),
         JobError::Stopped => {
-            (ErrorCode::Limit, "server has too many long calls: environment {} was closed; open it later")
+            (ErrorCode::Limit, "server has too many long calls: environment {} was closed; open it again later")
         }
     };
     GymReply::error(id, None, encoding, Refusal::new(code, why.replace("{}", &env.to_string())))

@@ -62,13 +62,13 @@ pub struct Opponents {
 /// Agent that is ready to play.
 #[derive(Clone)]
 pub struct Opponent {
-    /// Name in lists of seats: the operator's name for the agent or, without one, the canonical spec.
+    /// Name in lists of seats: the operator's name for the agent, if any, else the canonical spec.
     pub name: String,
     /// Complete agent spec. The spec may contain command lines, paths and addresses of the operator.
     pub spec: AgentSpec,
     /// Agent that takes the seat.
     pub agent: Arc<dyn Agent>,
-    /// Estimate of its reply time.
+    /// Estimated reply time of the agent.
     pub pace: Arc<Pace>,
 }
 
@@ -149,7 +149,7 @@ impl Opponents {
         let spec = self.agents.parse(written).map_err(refused)?;
         let resolved = self.agents.resolve(&spec, game).map_err(refused)?;
         if offered.is_none() {
-            // The anchors of a game's ladder are defined by the project, including those that use engines.
+            // The anchors of a game's ladder are defined by the project, including anchors that use engines.
             if resolved.class() != AgentClass::Builtin && spec.class() != AgentClass::Anchor {
                 return Err(self.not_offered(spec.name()));
             }
@@ -217,8 +217,8 @@ impl Opponents {
         Box::new(Refusal::new(ErrorCode::Forbidden, message).got(agent).allowed(offered))
     }
 
-    /// Adapts a refusal of the spec `text` for clients. For an unknown agent name, the operator's names are added to
-    /// the allowed values.
+    /// Adapts a refusal of the spec `text` for clients. For an unknown agent name, adds the operator's names to the
+    /// allowed values.
     fn for_clients(&self, text: &str, mut refusal: Refusal) -> Box<Refusal> {
         // Paths refer to command arguments, which clients do not have.
         refusal.path = None;
@@ -232,7 +232,7 @@ impl Opponents {
     }
 }
 
-/// Logs why an agent of the operator cannot take a seat, and returns a refusal that does not contain the agent's spec.
+/// Logs the reason why an operator's agent cannot take a seat, and returns a refusal without the agent's spec.
 fn unavailable(name: &str, game: &GameRef, why: &Refusal) -> Box<Refusal> {
     let string = &game.spec().string;
     tracing::warn!(agent = name, game = string, error = %why.message, "agent of the operator is unavailable");

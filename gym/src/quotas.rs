@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use ludex_protocol::{ErrorCode, Limits, Refusal};
 use parking_lot::Mutex;
 
-/// Accounts without sessions are removed when the table reaches this number of accounts.
+/// Number of accounts that triggers the removal of accounts without sessions.
 const SWEEP: usize = 1_024;
 
 /// Resource with a quota per owner.

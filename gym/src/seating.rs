@@ -71,8 +71,8 @@ impl GymSeating {
         Ok(EnvPlayers { specs, players, search })
     }
 
-    /// Wraps an agent that searches. Its searches pause for other jobs, end when their own job is stopped, and have the
-    /// time limit of server agents.
+    /// Wraps an agent that searches. A search pauses for other jobs, ends when the job that contains the search is
+    /// stopped, and has the time limit of server agents.
     fn in_turn(&self, agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
         let time = Duration::from_millis(self.opponents.agent_ms);
         Arc::new(wrap(agent, move |agent, ask| {

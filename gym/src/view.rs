@@ -11,7 +11,7 @@ use ludex_protocol::{ErrorCode, Refusal, Tensor, Tensors};
 use super::field;
 
 /// Returns the reply to `view`. Any seat may be requested, since the gym plane hides nothing from
-/// its owner.
+/// the owner of an environment.
 pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refusal>> {
     let i = v.i as usize;
     if i >= batch.count() {
