@@ -1,6 +1,6 @@
 //! The page of an agent: its ratings by game and over time, the cost of its moves, its opponents and its recent
 //! matches.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ pub struct AgentPage {
     /// Name of the agent.
     pub name: String,
     pub ratings: Vec<AgentRating>,
-    /// True if the ratings are not computed yet.
+    /// True while the ratings are being computed.
     pub late: bool,
     pub opponents: Vec<OpponentLine>,
     pub matches: Vec<ListedMatch>,
@@ -29,7 +29,7 @@ pub struct AgentRating {
     pub game: String,
     /// Display name of the scale.
     pub title: String,
-    /// True for matches with people, if they are rated separately.
+    /// True if this scale rates only matches with people.
     pub people: bool,
     pub row: RatingRow,
     /// Mean cost of one move.
@@ -57,6 +57,6 @@ pub struct OpponentLine {
     pub wins: u32,
     pub draws: u32,
     pub losses: u32,
-    /// Number of matches without such a result.
+    /// Number of matches without a win, draw or loss.
     pub other: u32,
 }

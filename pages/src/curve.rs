@@ -1,5 +1,5 @@
 //! Line charts, in the style of the reports.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use ludex_referee::metric::Measurement;
 use ludex_referee::suite::figure::FigureKind;
@@ -30,10 +30,10 @@ pub struct Curve {
     pub rows: Vec<CurveRow>,
 }
 
-/// Values of all lines at one place.
+/// Values of all lines at one x coordinate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurveRow {
-    /// Place on the x axis.
+    /// Coordinate on the x axis.
     pub at: f64,
     /// Text of each line's value, if the line has a point here.
     pub values: Vec<Option<String>>,
@@ -71,7 +71,7 @@ pub fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, series: 
     })
 }
 
-/// Returns at most [`DRAWN`] evenly spaced points, including the last one.
+/// Returns at most [`DRAWN`] evenly spaced points, including the last point.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let (count, last) = (points.len(), points.last().copied());
     let every = count.div_ceil(DRAWN).max(1);

@@ -1,9 +1,9 @@
 //! Errors, with links to related pages.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use serde::Serialize;
 
-/// Page in place of one that cannot be displayed.
+/// Error page, displayed instead of the requested page.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "error", rename_all = "snake_case")]
 pub enum ErrorPage {
@@ -19,9 +19,9 @@ pub enum ErrorPage {
         /// Id of the match.
         id: String,
     },
-    /// Address with invalid parameters of a game.
+    /// Address with invalid game parameters.
     Refused { why: String },
-    /// Address without an item.
+    /// Address of an item that does not exist.
     Missing {
         /// Kind of the item, such as `match`.
         what: String,

@@ -1,5 +1,5 @@
 //! The page of a game: rules, levels, ratings, and matches.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use ludex_protocol::spec::{Anchor, Dynamics, Information};
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub struct GamePage {
     pub anchors: Vec<Anchor>,
     /// True if the visitor may see ratings and matches.
     pub open: bool,
-    /// Ratings by scale; `None` if they are not computed yet.
+    /// Ratings by scale; `None` while the ratings are being computed.
     pub ratings: Option<Vec<RatingTable>>,
     pub live: Vec<ListedMatch>,
     pub recent: Vec<ListedMatch>,

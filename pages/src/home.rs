@@ -1,5 +1,5 @@
 //! The front page: the games as pictures, the running matches, and how to connect.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information};
 use serde::Serialize;

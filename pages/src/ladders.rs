@@ -1,5 +1,5 @@
 //! The list of standing ladders, and the table of one ladder.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use serde::{Deserialize, Serialize};
 

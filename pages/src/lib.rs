@@ -1,4 +1,4 @@
-//! Pages of the site for people. A view, which is a plain struct, goes in, and HTML comes out.
+//! HTML pages of the server's website. Each page is rendered from a view, a plain struct with the page's data.
 //!
 //! ```
 //! use ludex_pages::login::LoginPage;
@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Invariants:
-//! - The crate knows no server, no store and no socket. A view has everything that its page displays.
-//! - Templates escape all texts of a view, except the drawings and the rules of a game, which are HTML already.
-//! - Names from clients are shown without control characters, and truncated.
+//! - The crate does not access the server, the store or the network. A view contains everything that its page displays.
+//! - Templates escape all texts of a view, except pictures (SVG) and the rules of a game (HTML).
+//! - Names from clients are truncated and displayed without control characters.
 #![forbid(unsafe_code)]
 
 pub mod agent;
@@ -49,13 +49,13 @@ use play::PlayPage;
 use run::{RunPage, RunPlayPage};
 use runs::RunListPage;
 
-/// Page with everything that it displays, except the account of its visitor.
+/// Page, with everything that it displays except the visitor's account link.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Page {
     /// Ratings, opponents and matches of an agent.
     Agent(AgentPage),
-    /// Reason for a missing page.
+    /// Error in place of the requested page.
     Error(ErrorPage),
     /// Rules, ratings and matches of a game.
     Game(GamePage),
@@ -65,7 +65,7 @@ pub enum Page {
     Ladder(LadderPage),
     /// List of the standing ladders.
     LadderList(LadderListPage),
-    /// Form for a token.
+    /// Form for entering a token.
     Login(LoginPage),
     /// Replay of a match.
     Match(Box<MatchPage>),
@@ -111,13 +111,13 @@ impl Page {
     }
 }
 
-/// Account of a visitor, which selects the account link.
+/// Link for logging in or out, by the account of the visitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountLink {
     /// Visitor with a token: the link logs out.
     Known,
-    /// Visitor without a token, on a server that requires one: the link logs in.
+    /// Visitor without a token, on a server that requires a token: the link logs in.
     Unknown,
     /// Visitor of a server that requires no token: no link.
     Needless,

@@ -1,5 +1,5 @@
 //! Lists of matches, as a page and as a part of other pages.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use ludex_protocol::record::Outcome;
 use serde::Serialize;
@@ -25,16 +25,16 @@ pub struct GameOption {
     pub title: String,
 }
 
-/// Filter of a list, as in the form. An empty text filters nothing.
+/// Filter of a list, with the values of the form's fields. An empty field matches everything.
 #[derive(Clone, Debug, Serialize)]
 pub struct MatchListFilter {
     /// Id of a game.
     pub game: String,
     /// Name of an agent.
     pub agent: String,
-    /// `yes` for running matches, `no` for finished ones.
+    /// `yes` for running matches, `no` for finished matches.
     pub live: String,
-    /// `yes` for rated matches, `no` for others.
+    /// `yes` for rated matches, `no` for unrated matches.
     pub rated: String,
 }
 
@@ -51,7 +51,7 @@ pub struct ListedMatch {
     pub outcome: Vec<Outcome>,
     /// True after a draw.
     pub draw: bool,
-    /// Reason of the end; empty if the match runs, or ended by the rules.
+    /// Reason for the end; empty while the match runs, or if the match ended by the rules.
     pub why: String,
     /// True while the match runs.
     pub live: bool,
@@ -59,11 +59,11 @@ pub struct ListedMatch {
     pub rated: bool,
     /// True if the moves are hidden until the season ends.
     pub hidden: bool,
-    /// End in milliseconds since the Unix epoch.
+    /// End time in milliseconds since the Unix epoch.
     pub ended_ms: Option<i64>,
 }
 
-/// ListedSeat in a list.
+/// Seat of a match in a list.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedSeat {
     /// Name of the agent.

@@ -1,5 +1,5 @@
 //! The page of a match: the replay, the moves with the agents' reasoning, and the evaluations as a chart.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use ludex_protocol::record::{AgentKind, Outcome};
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub struct MatchPage {
     pub game: String,
     /// True if the match is rated.
     pub rated: bool,
-    /// Start as text; see [`minute`](super::text::minute).
+    /// Start time as text; see [`minute`](super::text::minute).
     pub began: String,
     /// Display name of each seat; see [`called`](super::result_text::called).
     pub called: Vec<String>,
@@ -38,7 +38,7 @@ pub struct MatchPage {
     pub released: bool,
     /// Result in sentences; `None` while the match runs.
     pub verdict: Option<String>,
-    /// End in milliseconds since the Unix epoch.
+    /// End time in milliseconds since the Unix epoch.
     pub ended_ms: Option<i64>,
     /// Evaluations by the agents; see [`evaluations`].
     pub curve: Option<Curve>,
@@ -59,7 +59,7 @@ pub struct MatchSeat {
     pub kind: AgentKind,
     /// Outcome of the match.
     pub outcome: Option<Outcome>,
-    /// Points, if they say more than the outcome.
+    /// Points as text; `None` if the return is only 1, 0 or -1.
     pub points: Option<String>,
     /// Name of the seat.
     pub role: Option<String>,
@@ -68,7 +68,7 @@ pub struct MatchSeat {
 /// Event of a match.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct MatchStep {
-    /// Number of the step, from 1, of a move or a chance outcome.
+    /// Number of the step, from 1; `None` for an event other than a move or a chance outcome.
     pub at: Option<usize>,
     /// Seat of the event.
     pub seat: Option<u32>,
@@ -78,7 +78,7 @@ pub struct MatchStep {
     pub text: String,
     /// Thinking time in milliseconds.
     pub ms: Option<u64>,
-    /// True if the move was the only legal one.
+    /// True if the move was not chosen by the agent, such as a move of the illegal-move policy.
     pub forced: bool,
     /// Notes of the agent, once the record is public.
     pub notes: Option<StepNotes>,
@@ -108,8 +108,8 @@ pub struct NotationLink {
 /// Maximum absolute value in a chart. Larger values in notes are treated as errors of the agent.
 const GREATEST: f64 = 1e6;
 
-/// Returns a chart of the agents' evaluations by step number, from the notes of their moves; `None` without evaluations.
-/// In two-player zero-sum games (`against`), both lines show the view of seat 0.
+/// Returns a chart of the agents' evaluations by step number, from their move notes; `None` without evaluations.
+/// In two-player zero-sum games (`against`), both lines are from the perspective of seat 0.
 pub fn evaluations(steps: &[MatchStep], names: &[String], against: bool) -> Option<Curve> {
     let of = |seat: usize, get: fn(&StepNotes) -> Option<f64>, scale: f64| -> Vec<(f64, f64)> {
         let lines = steps.iter().filter(|line| line.seat.is_some_and(|of| of as usize == seat));

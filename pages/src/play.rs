@@ -1,5 +1,5 @@
-//! The page on which a person plays a game. Its script uses the protocol, like any other client.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+//! The page on which a person plays a game. The page's script is a client of the protocol.
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub struct PlayPage {
     pub named: Vec<String>,
     /// Agent name of the visitor's token.
     pub agent: Option<String>,
-    /// Prefix of the agent names that the token allows, if it names none.
+    /// Prefix of the allowed agent names; used if the token does not specify a name.
     pub prefix: String,
 }
 
@@ -44,6 +44,6 @@ pub struct GameVariant {
 pub struct LevelOption {
     /// Number of the level.
     pub level: u32,
-    /// Rating of the level's agent, if it is known.
+    /// Rating of the level's agent, if known.
     pub rating: Option<i64>,
 }

@@ -1,5 +1,5 @@
 //! Rating tables.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use ludex_protocol::record::AgentKind;
 use serde::Serialize;
@@ -10,7 +10,7 @@ pub struct RatingTable {
     /// Display name of the scale.
     pub title: String,
     pub games: usize,
-    /// True for matches with people, if they are rated separately.
+    /// True if this scale rates only matches with people.
     pub people: bool,
     /// Agents, best rating first.
     pub agents: Vec<RatingRow>,
@@ -29,7 +29,7 @@ pub struct RatingRow {
     pub low: Option<f64>,
     /// Upper end of the 95% interval.
     pub high: Option<f64>,
-    /// True if the rating is a constant.
+    /// True if the rating is fixed instead of estimated.
     pub fixed: bool,
     pub games: u64,
     pub wins: u64,

@@ -68,8 +68,8 @@ fn is_number(role: &str) -> bool {
     matches!(head, "p" | "player_" | "seat ") && digits.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Returns the text of a match's end reason, with the name of the party at fault. Empty if the match ended by the
-/// rules, or runs.
+/// Returns the text of a match's end reason, with the name of the party at fault. Empty if the match is running or
+/// ended by the rules.
 pub fn reason(end: &Footer, called: &[String]) -> String {
     let Some(reason) = end.reason else { return String::new() };
     let who = end.at_fault.and_then(|seat| called.get(seat as usize));

@@ -1,5 +1,5 @@
 //! The page of one run, and the page on which a person plays a run.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use std::collections::BTreeMap;
 
@@ -39,9 +39,9 @@ pub struct RunPage {
 pub struct RunView {
     /// Name of the suite; empty for a tournament.
     pub suite: String,
-    /// Parts of the suite; empty for all.
+    /// Parts of the suite that are played; empty: all parts.
     pub only: Vec<String>,
-    /// Fraction of the suite.
+    /// Fraction of the suite that is played, above 0 and at most 1.
     pub scale: f64,
     /// Season of the run.
     pub season: Option<RunSeason>,
@@ -53,7 +53,7 @@ pub struct RunView {
     /// Participants of a tournament.
     pub entrants: Vec<String>,
     pub agents: Vec<String>,
-    /// State in the JSON API.
+    /// State of the run, as in the JSON API.
     pub state: String,
     /// Number of finished matches of an open run.
     pub done: u64,
@@ -69,7 +69,7 @@ pub struct RunView {
     pub report: Option<String>,
 }
 
-/// Result of a run: of the parts of a suite, or of the entrants of a tournament.
+/// Result of a run: the results by part of a suite, or the standings of a tournament.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Verdict {
@@ -77,7 +77,7 @@ pub struct Verdict {
     pub parts: Vec<PartRow>,
     /// Mean scores over groups of parts.
     pub groups: Vec<GroupRow>,
-    /// Means over parts that the suite defines.
+    /// Means over several parts, as defined by the suite.
     pub summaries: Vec<SummaryRow>,
     /// Standings of a tournament.
     pub entrants: Vec<EntrantRow>,
@@ -113,13 +113,13 @@ pub struct PartRow {
     pub metrics: BTreeMap<String, Estimate>,
     /// Remark on the result.
     pub note: Option<String>,
-    /// Number of excluded matches.
+    /// Number of matches excluded after failures of the infrastructure.
     pub discarded: u64,
-    /// Number of matches that do not count.
+    /// Number of matches that do not count because an illegal move ended them.
     pub invalid: u64,
 }
 
-/// Number with its 95% interval, if there is one.
+/// Value, with its 95% confidence interval if known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Estimate {
@@ -152,7 +152,7 @@ pub struct GroupRow {
     pub score: f64,
 }
 
-/// Mean that a suite defines over its parts.
+/// Mean over several parts, as defined by a suite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SummaryRow {
     /// Name of the mean.
@@ -272,22 +272,22 @@ pub fn format_text(format: TournamentFormat) -> String {
     name.unwrap_or_default()
 }
 
-/// Page on which a person plays a run. Its script enrolls over the protocol, like any other client.
+/// Page on which a person plays a run. The page's script is a client of the protocol and enrolls in the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunPlayPage {
     /// Name of the run.
     pub run: String,
-    /// Name of the suite; empty if the run exists.
+    /// Name of the suite; empty if the run already exists.
     pub suite: String,
-    /// Part of the suite; empty for all.
+    /// Part of the suite that is played; empty: all parts.
     pub only: String,
-    /// Fraction of the suite, if it is not the whole.
+    /// Fraction of the suite that is played; `None`: the whole suite.
     pub scale: Option<f64>,
     /// Seat names by game, as JSON for the script.
     pub seats: String,
     /// Agent name of the visitor's token.
     pub agent: Option<String>,
-    /// Prefix of the agent names that the token allows, if it names none.
+    /// Prefix of the allowed agent names; used if the token does not specify a name.
     pub prefix: String,
 }
 

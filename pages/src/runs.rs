@@ -1,5 +1,5 @@
 //! The list of runs, with the seasons and the suites.
-#![allow(missing_docs, reason = "names of views and fields say it")]
+#![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use ludex_protocol::message::SuitePart;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct RunListPage {
     /// Season whose runs are listed; `None` lists all runs.
     pub season: Option<SeasonName>,
     pub seasons: Vec<SeasonLine>,
-    /// Suites that one person can play.
+    /// Suites that a person can play without other candidates.
     pub suites: Vec<SuiteOption>,
 }
 
@@ -40,7 +40,7 @@ pub struct RunLine {
     pub done: u64,
     /// Number of remaining matches of an open run.
     pub due: u64,
-    /// State in the JSON API.
+    /// State of the run, as in the JSON API.
     pub state: String,
     /// State as text; see [`state_text`](super::run::state_text).
     #[serde(skip_deserializing)]
@@ -81,7 +81,7 @@ pub struct SeasonLine {
     pub state: String,
 }
 
-/// Suite that one person can play.
+/// Suite that a person can play without other candidates.
 #[derive(Clone, Debug, Serialize)]
 pub struct SuiteOption {
     /// Name of the suite.

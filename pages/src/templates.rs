@@ -44,12 +44,12 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     env
 });
 
-/// Formats a template value as text; empty if it is missing.
+/// Formats a template value as text; empty if the value is missing.
 fn words_of(value: &Value) -> String {
     if value.is_none() || value.is_undefined() { String::new() } else { value.to_string() }
 }
 
-/// Renders a page for a visitor with an account.
+/// Renders a page with the account link of its visitor.
 pub(super) fn render(page: &Page, account: AccountLink) -> Result<String, Error> {
     let (view, account) = (Value::from(Serde(page)), Value::from(Serde(account)));
     let (script, style, curves) = (assets::script(), assets::style(), assets::curves());

@@ -1,4 +1,4 @@
-//! Sanitizing of texts from clients. Templates escape the sanitized texts.
+//! Sanitization of texts from clients. Templates escape the sanitized texts.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 /// Maximum length of a displayed name in characters.
 pub const NAME: usize = 60;
 
-/// Maximum length of a longer displayed text in characters.
+/// Maximum length of other displayed texts in characters.
 pub(crate) const LONG: usize = 2_000;
 
 /// Returns `text` without control characters other than line breaks and without characters that change the text
@@ -26,7 +26,7 @@ pub fn clean(text: &str, most: usize) -> String {
 
 /// Returns a name as HTML for a table cell, in which lines may break after `_` and `=`.
 pub(crate) fn cell(name: &str) -> String {
-    // Escape sequences contain neither of these characters.
+    // Escape sequences contain neither `_` nor `=`.
     let escaped = HtmlEscape(&clean(name, LONG)).to_string();
     ["_", "="].into_iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
