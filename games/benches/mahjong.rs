@@ -1,5 +1,5 @@
-//! Throughput of Mahjong on one core: fan scoring of known winning hands, and shanten of random hands with the tiles
-//! that reduce it.
+//! Throughput of Mahjong on one core: fan scoring of known winning hands, and the shanten number of random hands with
+//! the tiles that lower it.
 //!
 //! `cargo bench -p ludex-games --bench mahjong` reports hands per second. Requires gzip on PATH.
 

@@ -125,9 +125,9 @@ const START: [u64; 2] = [1 | 1 << 48, 1 << 6 | 1 << 42];
 /// Bit set of the cells in the left column; `RIGHT` is that of the right column.
 const LEFT: u64 = 0x0000_0408_1020_4081;
 const RIGHT: u64 = LEFT << 6;
-/// Maximum number of moves at the front of the search order that search examines in exactly this order.
+/// Maximum number of moves that search tries in sorted order.
 const FRONT: usize = 6;
-/// Upper limit on the number of remaining plies in the hash; larger numbers are hashed like this one.
+/// Maximum number of remaining plies that the hash distinguishes. Higher numbers are hashed as this number.
 const NEAR_END: u32 = 20;
 
 /// Returns the Chebyshev distance of two cells.
@@ -376,8 +376,8 @@ impl Game for Ataxx {
         if !self.acts(s, seat) {
             return;
         }
-        // Collected first, as a growing sink would reallocate per action. At most 240 jumps exist: of two cells at the
-        // distance of a jump, at most one is a piece and the other empty.
+        // Actions are collected in an array first, because a growing sink would reallocate per action. At most 240 of
+        // the 480 jumps are legal: a jump and its reverse are never both legal.
         let (mut ids, mut n) = ([0; 512], 0);
         let mut gather = |a: Action| {
             ids[n & 511] = a;
@@ -599,7 +599,7 @@ impl GameSearch for Ataxx {
         }
         out[from..].sort_by_cached_key(|&a| {
             let (left, to) = ends_of(a);
-            // A jump leaves a gap next to its own pieces.
+            // A jump vacates a cell next to pieces of the mover.
             let cost = left.map_or(0, |left| 2 + (s.pieces[seat] & BESIDE[left]).count_ones());
             let own = (s.pieces[seat] & BESIDE[to]).count_ones();
             cost as i32 - 4 * turns(to) as i32 - own as i32
@@ -607,8 +607,8 @@ impl GameSearch for Ataxx {
         (out.len() - from).min(FRONT)
     }
 
-    /// Hashes the pieces, the side to move, and the number of remaining plies (capped at 20). The history of repeated
-    /// boards is not included.
+    /// Hashes the pieces, the side to move, and the number of remaining plies (capped at 20). Earlier boards,
+    /// which determine repetitions, are not included.
     fn hash(&self, s: &State) -> Option<u64> {
         let left = self.params.max_plies.saturating_sub(s.plies.into()).min(NEAR_END);
         let rest = u64::from(left) << 1 | s.mover() as u64;

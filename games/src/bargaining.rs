@@ -226,7 +226,7 @@ fn compatible(a: &PerItem, b: &PerItem) -> bool {
     pairs.clone().all(|(&a, &b)| a > 0 || b > 0) && pairs.any(|(&a, &b)| a > 0 && b > 0)
 }
 
-/// Returns all pools of 5 to 7 items with at least one of each, and the value lists that make each pool worth 10.
+/// Returns all pools of 5 to 7 items that contain each kind, with the value lists that make the pool worth 10.
 fn pools() -> Vec<Pool> {
     let counts = threes(MOST_ITEMS).filter(|n| n.iter().all(|&n| n > 0) && (5..=7).contains(&n.iter().sum::<u8>()));
     let pool = |counts: PerItem| {
@@ -322,7 +322,7 @@ impl Bargaining {
         (1..=self.params.max_turns).map(|k| format!("offer_{k}")).collect()
     }
 
-    /// Writes OpenSpiel's array. The array contains all offers if `all` is true, and only the last one otherwise. At
+    /// Writes OpenSpiel's array. The array contains all offers if `all` is true, otherwise only the last offer. At
     /// chance nodes, all cells are zero.
     fn encode<T: From<u8> + Clone>(&self, s: &State, who: Viewer, all: bool, out: &mut [T]) {
         out.fill(T::from(0));
@@ -521,8 +521,8 @@ impl Game for Bargaining {
             let known = |p: u8| view.shown.map(|v| v[usize::from(p)]).or(view.values.filter(|_| view.seat == Some(p)));
             let mut known = [known(0), known(1)];
             let all = self.pool_of(&s).map(|p| &p.values[..]).unwrap_or_default();
-            // Draws seat 0's values by their number of compatible lists, or those compatible with seat 1's; then the
-            // other list.
+            // Draws each unknown list. A list is weighted by its number of compatible lists; if the other seat's list
+            // is known, all lists compatible with that list are equally likely.
             for p in 0..2 {
                 let mut outcomes = Outcomes::new();
                 for (a, (v, partners)) in (0..).zip(all) {

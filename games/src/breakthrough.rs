@@ -194,7 +194,7 @@ impl Breakthrough {
             let row = self.target(m).trailing_zeros() / self.columns;
             let come = if seat == 0 { row } else { self.rows.saturating_sub(row + 1) };
             let wins = self.target(m) & self.goal[seat] != 0;
-            // A capture deep in the own half removes a far advanced man.
+            // A capture deep in the mover's own half removes a far advanced man.
             let order = if m.takes { come } else { self.rows.saturating_sub(come) };
             (!wins, !m.takes, order)
         });
@@ -294,7 +294,7 @@ impl Game for Breakthrough {
 
     fn facts(&self) -> Facts {
         let size = [self.rows, self.columns];
-        // OpenSpiel's bound: all men of two rows advance to the last row but one, and one more step wins.
+        // OpenSpiel's bound: all men of two rows advance to the next-to-last row, and one more step wins.
         let max_length = 2 * (2 * self.rows - 3) * self.columns + 1;
         Facts {
             tensor: Some(("board", planes(&["mine", "theirs", "i_am_black", "my_move"], &size))),
@@ -318,7 +318,7 @@ impl Game for Breakthrough {
         }
         let [to_left, takes_left, straight, _, to_right, takes_right] = self.moves(s, seat);
         // A man has at most three moves, as each direction is either a capture or a plain step. All three are written
-        // unconditionally and only legal ones are counted: a branch would be mispredicted half of the time.
+        // unconditionally and only legal moves are counted: a branch would be mispredicted half of the time.
         let mut ids = [0; 256];
         for half in [0, 64] {
             let word = |squares: u128| (squares >> half) as u64;

@@ -75,7 +75,7 @@ const LONGEST: u32 = 17_695;
 /// Maximum number of captures and pawn moves in a game: 96 pawn moves plus 30 captures, minus 8 pawn captures that are
 /// counted in both.
 const ZEROING: u32 = 118;
-/// Upper limit on the number of remaining plies in the hash; larger numbers are hashed like this one.
+/// Maximum number of remaining plies that the hash distinguishes. Higher numbers are hashed as this number.
 const NEAR: u32 = 20;
 
 impl Chess {

@@ -401,8 +401,8 @@ impl GameSearch for ConnectFour {
     }
 
     fn hash(&self, s: &State) -> Option<u64> {
-        // The stones of one side plus all stones with a floor identify the position; mixed so that low bits serve as an
-        // index.
+        // One side's stones, and the sum of all stones and the bottom row, identify the position. They are mixed so
+        // that the low bits can serve as an index.
         Some(
             (s.stones[0].rotate_left(29) ^ (s.all() + self.shape.bottom).wrapping_mul(0x9e37_79b9_7f4a_7c15))
                 .wrapping_mul(0xd6e8_feb8_6659_fd93),

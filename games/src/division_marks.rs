@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn marks_reveal_inefficient_agreement() {
-        // Seat 0 gets one b, seat 1 the rest: values 1 and 5. With a for seat 0 they would be 5 and 5.
+        // Seat 0 gets one b, seat 1 the rest: values 1 and 5. If seat 0 also got a, the values would be 5 and 5.
         let found = marks(Some(&[0, 1]));
         let of = |seat: usize, name: &str| found.iter().find(|m| (m.0, m.1) == (seat, name)).unwrap().2;
         assert_eq!([0, 1].map(|seat| of(seat, "pareto")), [0.0, 0.0]);

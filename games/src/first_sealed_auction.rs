@@ -329,8 +329,8 @@ impl GameMoves for FirstSealedAuction {
         rng.below(s.values.get(seat).map_or(0, |&value| self.open(value))) as Action
     }
 
-    /// Lists the values that the item can have for the next bidder. After the bids, lists the highest bidders, of which
-    /// chance draws the winner even if there is only one.
+    /// Lists the values that the item can have for the next bidder. After the bids, lists the highest bidders:
+    /// chance draws the winner, even from a single highest bidder.
     fn chance(&self, s: &State, out: &mut Outcomes) {
         if usize::from(s.dealt) < self.n {
             out.uniform(1..u32::from(self.steps) + 1);

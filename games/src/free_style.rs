@@ -307,7 +307,7 @@ impl Game for FreeStyle {
             return self.say(s, message);
         };
         match &mut s.play {
-            // Simultaneous rules never apply single plies.
+            // Under simultaneous rules, single plies are ignored.
             Some(play) if !rules.together() => play.step(rules, a),
             Some(_) => {}
             play => *play = Some(BoardState::start(rules, a as usize & 1)),

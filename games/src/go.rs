@@ -36,7 +36,7 @@ pub struct Go<const W: usize> {
     start: State<W>,
     /// The color that moves first (0 = Black).
     first: usize,
-    /// Maximum number of plies. After the last one, the area is counted.
+    /// Maximum number of plies. After the last ply, the area is counted.
     longest: usize,
 }
 
@@ -110,7 +110,7 @@ pub struct State<const W: usize> {
 /// Mask of the bits of a record entry that hold the action id, 0 to 361.
 const MOVE: u64 = 0x1ff;
 
-/// Upper limit on the number of remaining plies in the hash; larger numbers are hashed like this one.
+/// Maximum number of remaining plies that the hash distinguishes. Higher numbers are hashed as this number.
 const NEAR: usize = 20;
 
 // `clone_from` is implemented to reuse the record: search copies states very often.

@@ -302,7 +302,7 @@ impl Game for IteratedPrisonersDilemma {
         let [t, sucker, r, p] = self.params.payoffs;
         let [both, first, second, none] = s.counts.map(f64::from);
         let shared = both * r + none * p;
-        // `first`: only seat 0 defected.
+        // `first` is the number of rounds in which only seat 0 defected.
         out.copy_from_slice(&[shared + first * t + second * sucker, shared + second * t + first * sucker]);
     }
 
@@ -436,7 +436,7 @@ mod tests {
             s.play_together(&[Some(r % 2), Some(r % 3 / 2)]).unwrap();
         }
         assert_eq!(s.turn(), ToMove::Over);
-        // Six rounds contain both, first, second, first, both, none; 9,999 = 6 * 1,666 + 3.
+        // Six rounds: both cooperate, first defects, second, first, both, none cooperates; 9,999 = 6 * 1,666 + 3.
         let (both, first, second, none) = (3_333.0, 3_333.0, 1_667.0, 1_666.0);
         let want = both * 0.2 + none * 0.1 + first * 0.3 - second * 0.1;
         assert!((s.returns()[0] - want).abs() < 1e-9, "{} {want}", s.returns()[0]);

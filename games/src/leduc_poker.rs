@@ -627,7 +627,7 @@ mod tests {
     }
 
     #[test]
-    fn third_raise_and_free_fold_are_illegal() {
+    fn third_raise_and_fold_without_bet_are_illegal() {
         let mut s = played("", &[0, 2], "rr");
         assert!(s.play(0, RAISE).unwrap_err().message.contains("at most 2 raises"));
         let mut s2 = played("", &[0, 2], "");

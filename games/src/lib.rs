@@ -71,7 +71,7 @@ static GAMES: &[RegisteredGame] = &[
     RegisteredGame::of::<gomoku::Gomoku>(),
     RegisteredGame::of::<reversi::Reversi>(),
     RegisteredGame::of::<ataxx::Ataxx>(),
-    // Boards to 11x11 have two words per set of points, the others six.
+    // Boards up to 11x11 need two words per set of points; larger boards need six.
     RegisteredGame::of_either::<go::Go<2>, go::Go<6>>(),
     RegisteredGame::of::<chess::Chess>(),
     RegisteredGame::of::<pig::Pig>(),

@@ -468,7 +468,7 @@ impl Game for Negotiation {
             s.uttered += 1;
         }
         s.agreed = view.agreed;
-        // At most as many as a game can have, even in a forged view.
+        // A forged view may have more utterances than proposals, which is impossible in a game.
         s.uttered = s.uttered.min(s.proposed);
         s.proposed = if self.utterances > 0 { s.proposed.min(s.uttered + 1) } else { s.proposed };
         s
@@ -496,7 +496,7 @@ impl GameMoves for Negotiation {
                 }
             }
             Draw::Pool(_) => out.uniform(0..BASE),
-            // All value lists except all zeros are equally likely: a zero after zeros has one continuation less.
+            // All value lists except all zeros are equally likely: after only zeros, a zero has one continuation fewer.
             Draw::Value(seat, item) => {
                 let each = 11u64.pow((self.items - 1 - item) as u32);
                 let zeros = s.values[seat][..item].iter().all(|&v| v == 0);

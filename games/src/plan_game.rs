@@ -88,7 +88,7 @@ impl<C: PlanEngine> PlanGame<C> {
         let side = s.side(&self.settings, seat);
         let work = &mut s.work[seat];
         match parsed {
-            // Unchecked play may submit an incomplete plan: ignored.
+            // Unchecked play may submit an incomplete plan, which is ignored.
             ParsedMove::Action(SUBMIT) if !self.engine.complete(&work.plan) || !work.begun.is_empty() => {}
             ParsedMove::Action(SUBMIT) => {
                 let plan = std::mem::take(&mut work.plan);
@@ -117,7 +117,7 @@ impl<C: PlanEngine> PlanGame<C> {
         s.advance(&self.engine, &self.settings, self.budgets);
     }
 
-    /// Returns the event that all seats except the mover see: a text if the move settles the submission of `seat`.
+    /// Returns the event that all seats except the mover see. It has a text if `settles`: `seat` is done in this phase.
     fn aside(&self, seat: Seat, settles: bool) -> EventView {
         let text = settles.then(|| format!("{} has settled", self.seats()[seat & 1]));
         EventView { action: None, text }

@@ -230,7 +230,7 @@ impl GameMoves for Reversi {
         for _ in 0..rng.below(left.count_ones() as usize) {
             left &= left - 1;
         }
-        // 64, the pass, without a legal square.
+        // Without a legal square, the result is 64, the id of a pass.
         left.trailing_zeros()
     }
 }

@@ -198,7 +198,7 @@ fn pieces_are_counted_after_last_ply() {
 
 #[test]
 fn repetition_loses_if_configured() {
-    // Both jump out and back: the fifth move repeats the first position.
+    // Both sides jump out and back. The fifth move repeats the first move in the same position.
     let there_and_back = "a7c7 g7e7 c7a7 e7g7 a7c7";
     let mut s = load("ataxx").unwrap().start();
     play(&mut *s, there_and_back);
@@ -207,7 +207,7 @@ fn repetition_loses_if_configured() {
     play(&mut *s, there_and_back);
     assert_eq!(end(&*s), ("repetition".into(), vec![-1.0, 1.0]));
     assert!(s.view(Viewer::Public).text().contains("x repeated a step"));
-    // Another jump from there makes a new position, and so does every move after a clone.
+    // A different fifth move creates a new position. After a clone, only one board is stored.
     let mut s = load("ataxx(preset=botzone)").unwrap().start();
     play(&mut *s, "a7c7 g7e7 c7a7 e7g7 a7a5 g7e7");
     assert_eq!(s.turn(), ToMove::Seat(0));
@@ -221,7 +221,7 @@ fn repetition_loses_if_configured() {
 fn view_steps_show_boards_before_flips() {
     let rows = ["x.....o", ".......", ".......", "...o...", ".......", ".......", "o.....x"];
     let mut s = position(rows, 0, "preset=botzone");
-    // x jumps beside d4 and flips it.
+    // x jumps to c5, next to d4, and flips the piece on d4.
     play(&mut *s, "a7c5");
     assert_eq!(s.view(Viewer::Public).value()["board"][3], "...x...");
     let steps = s.view(Viewer::Public).value()["steps"].clone();

@@ -50,7 +50,7 @@ fn agreement_pays_both_seats() {
     assert_eq!(s.reveals(Viewer::Public).len(), 2);
     let mut s = fixed_game(",reward=difference,discount=0.5");
     ["1 0 2", "0 1 3", "1 1 0", "agree"].iter().for_each(|text| play(&mut *s, text));
-    // Seat 0 gets 10, seat 1 three basketballs; two offers after the first.
+    // The shares are worth 10 and 3. Two further offers divide the difference of 7 by 4.
     assert_eq!(s.returns(), [1.75, -1.75]);
 }
 
@@ -96,7 +96,7 @@ fn move_may_include_message() {
     play(&mut *s, "I like hats. player_0: one hats 1 balls and 2 apples");
     assert_eq!(s.view(Viewer::Public).value()["words"], json!([{ "turn": 0, "text": "I like hats." }]));
     assert_eq!(s.view(Viewer::Public).value()["offers"], json!([[1, 1, 2]]));
-    // Another seat's name is ordinary text; without text the move is an action.
+    // Another seat's name is ordinary text. A move without a message is an action.
     assert_eq!(s.parse_move(1, &Move::Text("0 hats 0 balls 3 apples".into())), Ok(ParsedMove::Action(64 + 21)));
     let said = json!({ "offer": [0, 1, 3], "say": " Or so? " });
     let canonical = json!({ "offer": [0, 1, 3], "say": "Or so?" });
@@ -184,7 +184,7 @@ fn agreement_marks_ignore_discount() {
         let mut out = Marks::all();
         before.marks(&[], &*s, &mut out);
         let found: Vec<_> = out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect();
-        // p0 could have given p1 two of the third item, which have no value to p0.
+        // p0 could have given p1 both of its basketballs, which have no value to p0.
         let of = |seat: usize, own: f64, other: f64| {
             [
                 ("value_own", own),

@@ -30,19 +30,19 @@ impl Element {
 pub enum Ability {
     /// The card has no ability.
     Plain,
-    /// On death, deals this damage to its killer.
+    /// On death, deals this much damage to its killer.
     Avenges(i32),
-    /// Gains this attack each time it attacks.
+    /// Gains this much attack each time it attacks.
     Sharpens(i32),
     /// Destroys every card that it damages.
     Poisons,
-    /// On death, deals this damage to all enemies.
+    /// On death, deals this much damage to all enemies.
     Bursts(i32),
-    /// Loses this attack each time it attacks.
+    /// Loses this much attack each time it attacks.
     Tires(i32),
     /// Excess damage of an attack carries over to the card next to the target.
     Carries,
-    /// Each attacker burns: it takes this damage at the start of each of its turns.
+    /// Each attacker burns: the attacker takes this much damage at the start of each of its own turns.
     Burns(i32),
     /// Attacks twice per turn.
     Twice,
@@ -52,21 +52,21 @@ pub enum Ability {
     Phoenix,
     /// On death, is replaced by the card with this table index.
     Leaves(u8),
-    /// Gains this health each time it attacks.
+    /// Gains this much health each time it attacks.
     Grows(i32),
     /// At the start of the battle, gives attack and health to all other nature cards of its side.
     BlessesNature(i32, i32),
     /// At the start of the battle, gives attack and a shield to the cards next to it.
     Trains(i32),
-    /// Gains this attack each time another card of its side loses a shield.
+    /// Gains this much attack each time another card of its side loses a shield.
     Inspired(i32),
-    /// At the start of the battle, gains this health for each other card of its side.
+    /// At the start of the battle, gains this much health for each other card of its side.
     Gathers(i32),
     /// On death, heals all cards of its side by this amount.
     Heals(i32),
     /// On each attack, summons the card with this table index, with a shield, at the right end of its side.
     Calls(u8),
-    /// Each attacker loses this attack.
+    /// Each attacker loses this much attack.
     Weakens(i32),
     /// At the start of the battle, gives attack and health to all other cards of its side.
     BlessesAll(i32, i32),

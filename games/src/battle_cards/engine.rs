@@ -11,8 +11,8 @@ use super::team::{self, MOST, Piece, Team};
 use super::{BattleCardsEngine, Params, Rules};
 use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, Side};
 
-/// First action id of the cards. Cards come first, then priorities; `END` is the number of ids. Ids 0 and 1 are those
-/// of every plan game.
+/// First action id of the cards. Cards come first, then priorities; `END` is the number of ids. Ids 0 and 1 have
+/// the same meaning in all plan games.
 const CARD: Action = 2;
 const PRIORITY: Action = 24;
 const END: Action = 36;
@@ -216,7 +216,7 @@ impl PlanEngine for BattleCardsEngine {
 
     fn random(&self, side: Side, budget: u32, rng: &mut Stream) -> Team {
         let mut team = team::random(side, budget, rng);
-        // Every second team has priorities, up to three.
+        // At least half of the teams have no priorities; the others have up to three.
         for _ in 0..rng.below(2) * rng.below(4) {
             let kind = rng.below(KINDS + 1) as u8;
             if !team.priority.contains(&kind) {

@@ -8,7 +8,7 @@ use super::cards::{Ability, CARDS, Card, Element, KINDS, of_side};
 use super::{MOST, Rules, Team};
 use crate::plan_game::{BattleEnd, BattleLog, EventField, event};
 
-/// Maximum number of turns. After the last one, the side with more total health wins.
+/// Maximum number of turns. After the last turn, the side with more total health wins.
 const CAP: u32 = 200;
 /// Maximum attack of a card.
 const MOST_ATTACK: i32 = 9_999;
@@ -89,12 +89,12 @@ struct Field<'a, L> {
     rules: Rules,
     log: &'a mut L,
     lines: [Line; 2],
-    /// Number of cards that each side has fielded, including summoned ones.
+    /// Number of cards that each side has fielded, including summoned cards.
     seen: [u16; 2],
     teams: [&'a Team; 2],
 }
 
-/// A battle must fit into 16 kB.
+/// Limits the memory of a battle to 16 KiB.
 const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
 
 /// Plays a battle between two teams and returns the result.

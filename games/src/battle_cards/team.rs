@@ -32,8 +32,8 @@ pub fn cost(side: Seat, piece: Piece) -> u32 {
     CARDS[usize::from(of_side(side, piece.kind))].cost * if piece.gold { GOLD_COST } else { 1 }
 }
 
-/// Draws a random team without priorities. Cards are drawn uniformly, 15 % of them gold, until one exceeds the budget
-/// or the team has seven. A team is redrawn if it costs less than 17 and leaves more than 3/20 of the budget unspent.
+/// Draws a random team without priorities. Cards are drawn uniformly, 15 % of them gold, until the team has seven or
+/// the next exceeds the budget. A team is redrawn if it costs less than 17 and leaves over 3/20 of the budget unspent.
 pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
     let least = 17.min(budget * 17 / 20);
     loop {
@@ -50,7 +50,7 @@ pub fn total(side: Seat, team: &Team) -> u32 {
     team.cards.iter().map(|&piece| cost(side, piece)).sum()
 }
 
-/// Adds random cards until one exceeds the budget or the team has seven.
+/// Adds random cards until the next card would exceed the budget or the team has seven cards.
 fn fill(side: Seat, budget: u32, team: &mut Team, rng: &mut Stream) {
     let mut spent = total(side, team);
     while !team.cards.is_full() {

@@ -320,7 +320,7 @@ fn mountain_giant_weakens_attackers() {
         r#"["turn",0,"i0"] ["attack","i0","d0"] ["hit","i0","d0",6,12] ["answer","d0","i0",8,1] ["attack_is","i0",8]
         ["attack_is","i0",4] ["turn",1,"d0"]"#,
     );
-    // Also for a dead attacker: 7 - 2.
+    // An attacker that dies is weakened too: 7 - 2.
     is(
         "BattleFrenzy",
         "MountainGiant",

@@ -130,7 +130,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(Tables::new);
 impl Tables {
     #[inline]
     fn strength(&self, hand: Hand) -> u16 {
-        // A suit count of five or more carries into the highest bit of its four.
+        // Adding 3 sets the highest of a suit's four bits if the suit count is at least five.
         let flush = ((hand.key >> SUITS_AT) + 0x3333) & 0x8888;
         if flush != 0 {
             let suit = flush.trailing_zeros() / 4;

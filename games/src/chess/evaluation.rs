@@ -32,7 +32,7 @@ const fn place(role: usize, rank: i32, file: i32) -> Score {
     }
 }
 
-/// Returns the distance of a rank or file from the two middle ones.
+/// Returns the distance of a rank or file from the nearer of the two middle ranks or files.
 const fn from_middle(line: i32) -> i32 {
     if line < 4 { 3 - line } else { line - 4 }
 }
@@ -150,7 +150,7 @@ fn pieces(board: &Board, color: Color, middle: &mut i32) -> Score {
     if (board.bishops() & own).more_than_one() {
         sum += BISHOPS;
     }
-    // A single attacker cannot mate; each further one makes all of them more dangerous.
+    // A single attacker cannot mate; each further attacker makes all attackers more dangerous.
     sum += Score(aimed * (attackers.min(4) - 1).max(0) / 3, 0);
     sum
 }
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn evaluation_terms_have_expected_signs() {
         let better = |good: &str, bad: &str| assert!(of(good) > of(bad), "expected {good} to be better than {bad}");
-        // A queen more; a passed pawn nearer to its goal; a rook on an open file; pawns that are not doubled.
+        // An extra queen; a passed pawn nearer to promotion; a rook on an open file; pawns that are not doubled.
         better("3qk3/8/8/8/8/8/8/3QK2Q w - - 0 1", "3qk3/8/8/8/8/8/8/3QK3 w - - 0 1");
         better("4k3/8/P7/8/8/8/8/4K3 w - - 0 1", "4k3/8/8/P7/8/8/8/4K3 w - - 0 1");
         better("4k3/p7/8/8/8/8/P7/1R2K3 w - - 0 1", "4k3/1p6/8/8/8/8/1P6/1R2K3 w - - 0 1");

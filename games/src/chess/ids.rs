@@ -135,8 +135,8 @@ pub(super) fn id(turn: Color, m: Move) -> Action {
 }
 
 /// Decodes id `a` into a move that can be played without a panic. Legality is not checked. Returns `None` if the source
-/// holds no piece of the mover, or the target holds one of them or a king. Also returns `None` if a piece other than a
-/// pawn would promote, or if castling lacks its right or free squares.
+/// holds no piece of the mover, if the target holds a king or a piece of the mover, if a piece other than a pawn would
+/// promote, or if castling lacks its right or free squares.
 pub(super) fn read(pos: &Chess, a: Action) -> Option<Move> {
     let (turn, board) = (pos.turn(), pos.board());
     if a >= LONG {

@@ -2,7 +2,7 @@
 //!
 //! One pass over the mover's pieces yields the legal targets of each piece. Pieces come in id order (by file, then by
 //! rank from the mover's side), so lists need no sorting. Moves can be counted without a list, and a search for any
-//! legal move stops at the first one.
+//! legal move stops at the first move.
 
 use std::ops::ControlFlow;
 
@@ -136,8 +136,8 @@ impl<'a> Scan<'a> {
         let strikes = attacks::pawn_attacks(turn, from);
         to |= strikes & board.by_color(!turn);
         to = self.along_pin(from, to & self.target);
-        // En passant removes two pawns from their lines at once, which pins and checks do not cover: the resulting
-        // board is examined.
+        // En passant clears two squares at once, which `pinned` and `checkers` do not cover, so the resulting board is
+        // examined.
         if let Some(ep) = self.pos.maybe_ep_square().filter(|&ep| strikes.contains(ep)) {
             let taken = Bitboard::from_square(Square::from_coords(ep.file(), from.rank()));
             let after = (board.occupied() ^ Bitboard::from_square(from)) & !taken | Bitboard::from_square(ep);
@@ -212,7 +212,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Returns a uniformly random legal id: the one at index `rng.below(n)` of the ascending list of `n` ids.
+    /// Returns a uniformly random legal id: the id at index `rng.below(n)` of the ascending list of `n` ids.
     pub(super) fn random(&self, rng: &mut Stream) -> Action {
         let mut pieces = ArrayVec::<Moves, 16>::new();
         let mut total = 0;

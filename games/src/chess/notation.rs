@@ -160,7 +160,7 @@ pub(super) fn record_pgn(start: Option<&str>, record: &Record) -> Result<String,
 /// Returns a game in Portable Game Notation (PGN).
 ///
 /// `start` is the FEN of the first position (`None`: the standard position), `moves` are the played ids, and `result`
-/// is `1-0`, `0-1`, `1/2-1/2` or `*`. The required PGN tags come first, with `?` for those missing in `tags`; the
+/// is `1-0`, `0-1`, `1/2-1/2` or `*`. The required PGN tags come first, with `?` for tags missing in `tags`; the
 /// function writes `Result`, `SetUp` and `FEN` itself. The remaining `tags` follow in the given order.
 ///
 /// # Errors

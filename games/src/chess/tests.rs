@@ -90,7 +90,7 @@ fn move_ids_equal_openspiel_ids() {
         assert_eq!(find(&game, &s, text), Some(a), "{text}");
     }
     let both = from("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1");
-    // The same two ids for both sides.
+    // Castling has the same two ids for both sides.
     for s in [both.start(), play(&both, "Rb1")] {
         assert_eq!(["0-0-0", "O-O"].map(|text| find(&both, &s, text)), [Some(4672), Some(4673)]);
     }
@@ -134,7 +134,7 @@ fn automatic_draws_end_game() {
     let never = game(Params { repetition: 0, ..Params::default() });
     assert_eq!(play(&never, "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1 Ng8").end, None);
 
-    // The same squares with another castling right are another position.
+    // The same pieces on the same squares with different castling rights are a different position.
     let king = from("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1");
     assert_eq!(play(&king, "Ke2 Kd8 Ke1 Ke8 Ke2 Kd8 Ke1 Ke8").seen, 2);
     assert_eq!(play(&king, "Ke2 Kd8 Ke1 Ke8 Ke2 Kd8 Ke1 Ke8 Ke2").end, Some(End::Repetition));

@@ -182,7 +182,7 @@ pub(super) fn openspiel_spec() -> TensorSpec {
     TensorSpec { d: Dtype::F4, s: vec![20, 8, 8], low: 0.0, high: 1.0, parts: parts.collect() }
 }
 
-/// Writes OpenSpiel's array, the same for both seats, with ranks from White's side.
+/// Writes OpenSpiel's array, which does not depend on the seat. Ranks are counted from White's side.
 pub(super) fn openspiel(s: &State, out: &mut [f32]) {
     let (pos, mut planes) = (&s.pos, out.as_chunks_mut::<64>().0.iter_mut());
     let mut squares = |b: Bitboard| {

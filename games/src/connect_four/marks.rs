@@ -63,7 +63,7 @@ fn rows(stones: u64, d: u32) -> i32 {
 mod tests {
     use ludex_env::{MarkValue, Marks};
 
-    /// Plays the moves and returns the board value and the reward of the last one.
+    /// Plays the moves and returns the board value and the reward of the last move.
     fn of(columns: &[u32]) -> [f64; 2] {
         let mut s = crate::load("connect_four").unwrap().start();
         let mut last = Vec::new();
@@ -86,9 +86,9 @@ mod tests {
         assert_eq!(of(&[3]), [0.0, 0.0]);
         // x has a pair.
         assert_eq!(of(&[3, 3, 4]), [2.0, 2.0]);
-        // o above has a pair too: 2 - 2, and before it -2.
+        // o has a pair above it: 2 - 2. The value before the move was -2 for o.
         assert_eq!(of(&[3, 3, 4, 4]), [0.0, 2.0]);
-        // x has three: 5 - 2. The pair in it does not count.
+        // x has three in a row: 5 - 2. The pairs within the three do not count.
         assert_eq!(of(&[3, 3, 4, 4, 5]), [3.0, 3.0]);
         // A single stone of o changes nothing.
         assert_eq!(of(&[3, 3, 4, 4, 5, 0]), [-3.0, 0.0]);
@@ -97,7 +97,7 @@ mod tests {
         // A column of x, and a diagonal: x at (0,0), (1,1) with o below it.
         assert_eq!(of(&[0, 1, 0]), [2.0, 2.0]);
         assert_eq!(of(&[0, 1, 1]), [2.0, 2.0]);
-        // The other diagonal, across the edge of the rows: (0,6) and (1,5).
+        // The other diagonal direction, at the right edge: (0,6) and (1,5).
         assert_eq!(of(&[6, 5, 5]), [2.0, 2.0]);
         // Column 6 of one row and column 0 of the next are not adjacent.
         assert_eq!(of(&[6, 0, 0]), [0.0, 0.0]);

@@ -11,8 +11,8 @@ use super::team::{self, Piece, Team};
 use super::{ElementalDuelEngine, Params};
 use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, Side};
 
-/// First action id of the elements. Elements come first, then skills; `END` is the number of ids. Ids 0 and 1 are those
-/// of every plan game.
+/// First action id of the elements. Elements come first, then skills; `END` is the number of ids. Ids 0 and 1 have
+/// the same meaning in all plan games.
 const ELEMENT: Action = 2;
 const SKILL: Action = 5;
 const END: Action = 11;

@@ -7,7 +7,7 @@ use super::skills::{ELEMENTS, SKILLS, Skill, SkillRow, factor};
 use super::{BattleSettings, Mode, Team};
 use crate::plan_game::{BattleEnd, BattleLog, EventField, event};
 
-/// Maximum number of rounds. After the last one, the side with more total health wins.
+/// Maximum number of rounds. After the last round, the side with more total health wins.
 const CAP: u32 = 50;
 /// Damage per round of one layer of burning.
 const LAYER: u64 = 5;
@@ -142,7 +142,7 @@ struct Field<'a, L> {
     all: [Character; 2 * ELEMENTS],
 }
 
-/// A battle must fit into 16 kB.
+/// Limits the memory of a battle to 16 KiB.
 const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
 
 /// Plays a battle between two teams of three characters and returns the result.
@@ -549,7 +549,7 @@ impl<L: BattleLog> Field<'_, L> {
     }
 }
 
-/// Decrements the number of rounds left. Returns false if it is then 0.
+/// Decrements the number of rounds left. Returns false if no round is left.
 fn last(rounds: &mut u8) -> bool {
     if *rounds != ALWAYS {
         *rounds -= 1;

@@ -58,7 +58,7 @@ pub enum Skill {
     Sacrifices(u32),
     /// Healing of the user at the end of each of three rounds.
     Buds(u32),
-    /// A hit, and a seed on the target, which then takes damage with each of its own hits.
+    /// A hit, and a seed on the target. A seeded character takes damage with each of its own hits.
     Seeds(u32),
     /// Healing of the user, and a bonus on its healing for three rounds.
     Totem(u32),

@@ -40,7 +40,7 @@ fn fight(hp: [u32; 2], invaders: &str, defenders: &str) -> Vec<Value> {
     fight_in(Mode::Team, hp, invaders, defenders).1.events()
 }
 
-/// Asserts that the events from index `from` on start with the expected ones.
+/// Asserts that the expected events occur from index `from` on.
 #[track_caller]
 fn follow(log: &[Value], from: usize, expected: &str) {
     for (n, event) in events(expected).into_iter().enumerate() {
@@ -69,7 +69,7 @@ fn closes(log: &[Value], round: u32, expected: &str) {
     }
 }
 
-// Partners that deal no damage.
+// Teammates that deal no damage.
 const QUIET_INVADERS: &str = "; Water water_barrier x3; Dark fear_whisper x3";
 const QUIET_DARK: &str = "; Water water_barrier x3; Fire residual_warmth x3";
 const QUIET_WATER: &str = "; Fire residual_warmth x3; Dark fear_whisper x3";
@@ -163,17 +163,17 @@ fn flame_splash_burns_for_two_rounds() {
     assert_eq!(log.iter().filter(|e| e[0] == "tick").count(), 2 + 2 * 16, "cast again in rounds 4, 7, .. 49");
 }
 
-/// A hit of 25 with a bonus of 30 % deals 32. The bonus is then used up, so the next hit deals 25. Burning layers are
-/// not hits and do not use the bonus.
+/// A hit of 25 with a bonus of 30 % deals 32. The bonus is then used up, so the next hit has no bonus. Burning layers
+/// are not hits and do not use the bonus.
 #[test]
 fn residual_warmth_strengthens_next_fire_hit() {
     let log = two(USUAL, "Fire residual_warmth burst_flame_bomb burst_flame_bomb", "Earth earth_pulse x3");
     acts(&log, "i0", 1, r#"["status","i0","warm",30,2]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",32,0,128]"#);
-    // 32 lost are two tenths: a lasting shield of 16.
+    // A loss of 32 of 160 HP is two tenths, which give a permanent shield of 16.
     acts(&log, "i0", 3, r#"["hit","i0","d0",9,16,119]"#);
     let log = two(USUAL, "Fire residual_warmth flame_whirlwind burst_flame_bomb", "Earth earth_pulse x3");
-    // Round 2: four layers, 20 a round. Round 3: 25 + 3 * 4 = 37; the warmth of round 1 has ended.
+    // Round 2: four layers deal 20 per round. Round 3: 25 + 3 * 4 = 37; the warmth of round 1 has ended.
     acts(&log, "i0", 2, r#"["status","d0","burning",20,2]"#);
     acts(&log, "i0", 3, r#"["hit","i0","d0",37,0,103]"#);
 }
@@ -194,7 +194,7 @@ fn hell_curtain_damages_attackers() {
     let log = two(USUAL, "Fire hell_curtain x3", "Earth earth_shock x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",35,0,125] ["status","i0","reflect",30,2]"#);
     acts(&log, "d0", 1, r#"["hit","d0","i0",20,0,80] ["reflect","i0","d0",30,0,95]"#);
-    // The curtain of round 1 lasts through round 2, in addition to the new one: both strike.
+    // In round 2, the curtain of round 1 is still active, so two curtains damage the attacker.
     acts(
         &log,
         "d0",
@@ -213,9 +213,9 @@ fn whirlpool_strangle_counts_surge_layers() {
     );
     acts(&log, "i0", 1, r#"["hit","i0","d0",10,0,150] ["surge","i0",1]"#);
     acts(&log, "d0", 1, r#"["status","i0","weak",15,2]"#);
-    // 10 * 0.85.
+    // The weakness of 15 % reduces the hit: 10 * 0.85.
     acts(&log, "i0", 2, r#"["hit","i0","d0",8,0,142] ["surge","i0",2]"#);
-    // 28; the emblem of round 2: a fifth, 5, heals.
+    // The hit of 28 is split by the emblem of round 2: a fifth (5) heals the target instead.
     acts(&log, "i0", 3, r#"["heal","d0",5,147] ["emblem","d0","i0",10,0,90] ["hit","i0","d0",23,0,124]"#);
 }
 
@@ -267,7 +267,7 @@ fn fear_whisper_reduces_damage() {
     let log = two(USUAL, "Dark fear_whisper x3", "Earth earth_shock x3");
     acts(&log, "i0", 1, r#"["status","i0","guard",10,3]"#);
     acts(&log, "d0", 1, r#"["hit","d0","i0",18,0,82]"#);
-    // 20 * 0.81 = 16.2; 20 * 0.729 = 14.58; the first has ended in round 4.
+    // 20 * 0.81 = 16.2 and 20 * 0.729 = 14.58. In round 4, the status of round 1 has ended.
     acts(&log, "d0", 2, r#"["hit","d0","i0",16,0,66]"#);
     acts(&log, "d0", 3, r#"["hit","d0","i0",14,0,52]"#);
     acts(&log, "d0", 4, r#"["hit","d0","i0",14,0,38]"#);
@@ -278,9 +278,9 @@ fn fear_whisper_reduces_damage() {
 fn soul_siphon_deals_more_below_half_health() {
     let log = two([100, 60], "Dark soul_siphon x3", "Earth rock_armor x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",25,0,35]"#);
-    // 35 of 60 is not below half: 25, of which the shield takes 12.
+    // 35 of 60 HP is not below half, so the hit deals 25, of which the shield absorbs 12.
     acts(&log, "i0", 2, r#"["hit","i0","d0",13,12,22]"#);
-    // The new shield of round 2 takes 12 of 40.
+    // The shield added in round 2 absorbs 12 of 40.
     acts(&log, "i0", 3, r#"["hit","i0","d0",28,12,-6] ["out","d0"]"#);
 }
 
@@ -289,7 +289,7 @@ fn soul_siphon_deals_more_below_half_health() {
 fn night_ambush_raises_damage_taken() {
     let log = two(USUAL, "Dark night_ambush shadow_claw shadow_claw", "Wood bud_healing x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",20,0,140] ["status","d0","vulnerable",20,2]"#);
-    // 14 * 1.2 = 16.8; in round 3 it has ended.
+    // 14 * 1.2 = 16.8. In round 3, the vulnerability has ended.
     acts(&log, "i0", 2, r#"["hit","i0","d0",16,0,130] ["heal","i0",0,100]"#);
     acts(&log, "i0", 3, r#"["hit","i0","d0",14,0,128] ["heal","i0",0,100]"#);
 }
@@ -321,7 +321,7 @@ fn bud_healing_heals_for_three_rounds() {
     let log = two(USUAL, "Water whirlpool_strangle x3", "Wood bud_healing life_totem life_totem");
     acts(&log, "d0", 1, r#"["status","d0","healing",6,3]"#);
     closes(&log, 1, r#"["heal","d0",6,146]"#);
-    // Round 2: 126, healed by 25 to 151; from then on 10 % more: 6.6 is 6. Round 3: 137, and 27.5.
+    // Round 2: healed by 25 to 151; then the totem adds 10 %: 6.6, rounded down to 6. Round 3: 27.5, limited to 23.
     acts(&log, "d0", 2, r#"["heal","d0",25,151] ["status","d0","totem",10,3]"#);
     closes(&log, 2, r#"["heal","d0",6,157]"#);
     acts(&log, "d0", 3, r#"["heal","d0",23,160] ["status","d0","totem",10,3]"#);
@@ -379,7 +379,7 @@ fn rock_armor_damages_attackers() {
     let log = two(USUAL, "Water stream_pierce x3", "Earth rock_armor core_rebound core_rebound");
     acts(&log, "d0", 1, r#"["shield","d0",12,3] ["status","d0","rock",5,3]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",0,8,152] ["reflect","d0","i0",5,0,95] ["surge","i0",2]"#);
-    // 8 are stored: 6.4, on water 7.68.
+    // Stored losses of 8 give a hit of 6.4, which deals 7.68 to water.
     acts(&log, "d0", 2, r#"["hit","d0","i0",7,0,88]"#);
     acts(&log, "i0", 3, r#"["hit","i0","d0",4,4,148] ["surge","i0",3]"#);
 }
@@ -406,11 +406,11 @@ fn quicksand_trap_delays_three_hits() {
     let log = two(USUAL, "Fire burst_flame_bomb x3", "Earth quicksand_trap core_rebound core_rebound");
     acts(&log, "d0", 1, r#"["status","i0","quicksand",3,3]"#);
     acts(&log, "i0", 2, r#"["status","d0","delayed",5,2] ["hit","i0","d0",20,0,115] ["quicksand","i0","i0",10,0,90]"#);
-    // 25 and 20 are stored: 36.
+    // Stored losses of 25 and 20 give a hit of 36.
     acts(&log, "d0", 2, r#"["hit","d0","i0",36,0,54]"#);
     acts(&log, "i0", 3, r#"["status","d0","delayed",5,2] ["hit","i0","d0",20,0,95] ["quicksand","i0","i0",10,0,44]"#);
     closes(&log, 3, r#"["tick","delayed","d0",5,0,90]"#);
-    // After three rounds: the last hit is not delayed.
+    // The trap ends after three rounds, so this hit is not delayed.
     acts(&log, "i0", 4, r#"["hit","i0","d0",25,0,65]"#);
 }
 
@@ -435,7 +435,7 @@ fn core_rebound_hits_with_stored_damage() {
 fn holy_glimmer_removes_oldest_negative_status() {
     let invaders = "Fire flame_splash x3; Dark night_ambush x3; Water water_barrier x3";
     let log = fight(USUAL, invaders, &format!("Light holy_glimmer x3{QUIET_LIGHT}"));
-    // 12 and 30 lost.
+    // The user lost 12 and 30 of 160 HP before it heals 8.
     acts(&log, "d0", 1, r#"["dispel","d0","burning"] ["heal","d0",8,126] ["hit","d0","i0",8,0,92]"#);
 }
 
@@ -524,8 +524,8 @@ fn defenders_win_if_both_sides_fall() {
     assert_eq!((found.winner, found.value), (1, [0.0, 0.0]));
 }
 
-/// Of the 36 ordered pairs, four have the factor 1.2 and their reverses 0.8. Light and dark have 1.5 on each other, and
-/// all others 1.
+/// Of the 36 ordered pairs, four have the factor 1.2 and their reverses 0.8. Light and dark have 1.5 on each other. All
+/// other pairs have the factor 1.
 #[test]
 fn elements_strengthen_each_other_in_cycle() {
     let of = |user: &str, target: &str| {

@@ -202,11 +202,11 @@ const AFTER_ONE: &str = "3 pass 2 pass 8888 pass pass 9999 pass pass TTT7 pass p
 
 #[test]
 fn combinations_earn_points_under_botzone_rules() {
-    // A shuttle of four fours is worth 20, the rocket 16, a single card 1.
+    // A space shuttle of four ranks is worth 20, the rocket 16, a single card 1.
     let mut s = dealt("fight_the_landlord");
     play(&mut *s, ALONE);
     assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![2.0 + 38.0 / 100.0, 0.0, 0.0]));
-    // p1 has 10 + 10 + 4 + 4 + 1, p2 has 1, and they share.
+    // p1 earns 10 + 10 + 4 + 4 + 1 points and p2 earns 1. Each farmer gets the mean of both.
     let mut s = dealt("fight_the_landlord");
     play(&mut *s, AFTER_ONE);
     let farmer = (2.0 + 29.0 / 100.0 + (2.0 + 1.0 / 100.0)) / 2.0;
@@ -222,11 +222,11 @@ fn bombs_rocket_and_spring_double_stake() {
         assert_eq!(s.turn(), ToMove::Over);
         s.returns()
     };
-    // The rocket, and the farmers played nothing. A shuttle is not a bomb.
+    // The rocket doubles, and so does the spring: the farmers played nothing. A space shuttle is not a bomb.
     assert_eq!(returns(ALONE), [16.0, -8.0, -8.0]);
-    // Two bombs, and the landlord played only the lead.
+    // Two bombs double, and so does the spring: the landlord played only its first combination.
     assert_eq!(returns(AFTER_ONE), [-32.0, 16.0, 16.0]);
-    // A bomb and the rocket; each seat has played.
+    // A bomb and the rocket double. All seats have played, so the spring does not count.
     let all = "3 pass 2 pass 8888 pass BR pass pass 444455556666 pass pass 3337 pass pass 2";
     assert_eq!(returns(all), [16.0, -8.0, -8.0]);
 }
@@ -286,7 +286,7 @@ fn illegal_moves_are_explained() {
     play(&mut *s, "[28,29,30,19]");
     assert_eq!(s.play(2, 0), Ok(()));
     let v = s.view(Viewer::Public).value();
-    // Any named cards are replaced by the lowest of each rank.
+    // The named cards are replaced by the hand's lowest-numbered cards of the same ranks.
     assert_eq!(v["plays"][1]["cards"], json!([17, 28, 29, 30]));
 
     let mut s = dealt("dou_dizhu");
@@ -327,7 +327,7 @@ fn invalid_queries_are_refused() {
 
 #[test]
 fn determinizations_are_uniform() {
-    // Six unseen cards; some seats cannot have some of them.
+    // Six unseen cards, of which each seat can have only some.
     let pool = [0, 1, 2, 3, 8, 12].map(card);
     let need = [2, 3, 1];
     let barred = [pool[0] | pool[1], pool[2], pool[0] | pool[4]];
@@ -357,7 +357,7 @@ fn seat_holds_no_lower_suit_of_rank_it_played() {
     let game = rules(Rules::Botzone);
     let mut s = game.start();
     order(HANDS).into_iter().for_each(|number| game.play_unchecked(&mut s, number.into()));
-    // p1 plays the diamond of the sevens, so the heart is with p0; p2 can infer that.
+    // p1 plays the seven of diamonds, so p2 can infer that p0 has the seven of hearts.
     for a in [4, 8] {
         assert!(game.is_legal(&s, s.length.into(), a));
         game.play_unchecked(&mut s, a);
@@ -371,7 +371,7 @@ fn seat_holds_no_lower_suit_of_rank_it_played() {
         assert!(w.hands[0] & card(16) != 0);
         spades += u32::from(w.hands[1] & card(18) != 0);
     }
-    // Of the other 31 cards that p2 does not see p1 has 16.
+    // p1 has 16 of the other 31 cards that p2 does not see.
     assert!((f64::from(spades) / f64::from(draws) - 16.0 / 31.0).abs() < 0.03, "{spades}");
 }
 

@@ -53,7 +53,7 @@ pub(super) fn deal(
     barred: [Cards; SEATS],
     rng: &mut Stream,
 ) -> Option<[Cards; SEATS]> {
-    // The cards by the seats that may have them: bit p of the index is seat p.
+    // Cards, indexed by the set of seats that may have them: bit p of the index stands for seat p.
     let mut sets = [0; 8];
     for one in cards::each(pool) {
         let may = (0..SEATS).filter(|&p| one & barred[p] == 0).fold(0, |all, p| all | 1 << p);
@@ -63,7 +63,7 @@ pub(super) fn deal(
         return None;
     }
     let size = sets.map(|set| set.count_ones() as usize);
-    // Shares of the cards that two seats may have: x, y, z go to the lower seat; the rest follows.
+    // Numbers of cards that each seat gets from set 7 if x, y, z cards of the two-seat sets go to the lower seat.
     let share = |[x, y, z]: [usize; 3]| {
         let of = |p: usize, got: usize| need[p].checked_sub(size[1 << p] + got);
         [of(0, x + y), of(1, size[3] - x + z), of(2, size[5] - y + size[6] - z)]
@@ -135,7 +135,7 @@ impl FightTheLandlord {
         }
         let full = if view.plays.is_empty() { None } else { deal(pool, need, barred, rng) };
         let got = full.unwrap_or_else(|| {
-            // No seat has played, so no card is excluded; the undealt cards are the rest.
+            // No seat has played, so any seat can have any unseen card. The cards left over are undealt.
             let mut list = shuffled(pool, rng);
             need.map(|n| take(&mut list, n))
         });

@@ -78,23 +78,23 @@ mod tests {
 
     #[test]
     fn regrets_equal_hand_computed_values() {
-        // 7 for an item worth 8 against 3: 4 would suffice, so 3 too much. The equilibrium is 4.
+        // A bid of 7 against 3 at a value of 8: a bid of 4 wins too, so 3 are lost. The equilibrium bid is 4.
         assert_eq!(of("", &[8, 6], &[7, 3], 0, 0), [8.0, 7.0, 0.75, 3.0, 3.0]);
-        // The other seat could not win with a gain: 8 is not below 6.
+        // Seat 1 could not win with a gain: the lowest winning bid, 8, is not below its value of 6.
         assert_eq!(of("", &[8, 6], &[7, 3], 0, 1), [6.0, 3.0, 0.0, 0.0, 0.0]);
-        // A bid of 2 against 3 with a value of 8 loses 8 - 4.
+        // A bid of 2 against 3 at a value of 8 loses a gain of 8 - 4.
         assert_eq!(of("", &[8, 6], &[2, 3], 1, 0), [8.0, 2.0, -0.5, 4.0, 4.0]);
         // 4 against 3 is the lowest winning bid; the printed formula charges 8 - 4.
         assert_eq!(of("", &[8, 6], &[4, 3], 0, 0), [8.0, 4.0, 0.0, 4.0, 0.0]);
-        // A bid of zero.
+        // A bid of zero has a deviation of -1.
         assert_eq!(of("", &[8, 6], &[0, 3], 1, 0)[2], -1.0);
     }
 
     #[test]
     fn regret_supports_cents_and_more_than_two_bidders() {
-        // 5.00 for 8.00 against 2.49: 2.50 would suffice.
+        // A bid of 5.00 against 2.49 at a value of 8.00: a bid of 2.50 wins too.
         assert_eq!(of("preset=llmarena", &[800, 600], &[500, 249], 0, 0), [8.0, 5.0, 0.25, 2.5, 2.5]);
-        // With three bidders the equilibrium is two thirds: 6 of 9. The highest of the others is 5.
+        // With three bidders, the equilibrium bid is two thirds of the value: 6 of 9. The highest opposing bid is 5.
         assert_eq!(of("players=3", &[9, 6, 7], &[3, 5, 2], 1, 0), [9.0, 3.0, -0.5, 3.0, 3.0]);
     }
 }

@@ -194,7 +194,7 @@ impl BoardState {
         legal::wins(self, from, to, onto)
     }
 
-    /// Moves pieces, given as (seat, source, target). All pieces leave their cells before the first one arrives.
+    /// Moves pieces, given as (seat, source, target). All pieces leave their cells before any piece arrives.
     fn carry(&mut self, moves: &[(usize, usize, usize)]) {
         let lifted: arrayvec::ArrayVec<_, 2> = moves
             .iter()
@@ -212,7 +212,7 @@ impl BoardState {
         }
     }
 
-    /// Applies the actions of both seats simultaneously. All pieces leave their cells before the first one arrives.
+    /// Applies the actions of both seats simultaneously. All pieces leave their cells before any piece arrives.
     fn act_together(&mut self, rules: &Rules, plies: [Ply; 2]) -> [PlyEffect; 2] {
         let goal = |p: &Ply| match *p {
             Ply::Place { cell, .. } => Some(cell),

@@ -98,7 +98,7 @@ pub(super) fn play_schema() -> Value {
 /// object.
 fn fields<'a>(document: &'a Value, keys: &[&str], flaws: &mut Vec<Issue>) -> Option<&'a Map<String, Value>> {
     let Value::Object(map) = document else {
-        flaws.push(flaw("unparsed", "", document, keys.to_vec(), "an object with these fields is needed"));
+        flaws.push(flaw("unparsed", "", document, keys.to_vec(), "expected a JSON object"));
         return None;
     };
     for (key, value) in map.iter().filter(|(key, _)| !keys.contains(&key.as_str())) {
@@ -126,7 +126,7 @@ impl FreeStyle {
                     Some(Value::String(text)) => text,
                     other => {
                         let got = other.cloned().unwrap_or_default();
-                        flaws.push(flaw("schema", "/move", &got, "a ply as text", "the field move is not a text"));
+                        flaws.push(flaw("schema", "/move", &got, "a ply as text", "expected text in the field move"));
                         return Err(flaws);
                     }
                 }
@@ -162,7 +162,7 @@ impl FreeStyle {
             }
             Some(other) => {
                 let allowed = format!("a text of at most {MOST_WORDS} words and {MOST_CHARS} characters");
-                flaws.push(flaw("too_long", "/say", other, allowed, "the field say is too long or not a text"));
+                flaws.push(flaw("too_long", "/say", other, allowed, "expected text within the length limit in say"));
                 None
             }
         };
@@ -202,7 +202,7 @@ impl FreeStyle {
                 if open.is_none() || got.as_str() != open.as_deref() {
                     let message = match &open {
                         None => self.why_not(s, seat, ACCEPT),
-                        Some(_) => "the hash is not the hash of the other seat's latest proposal".into(),
+                        Some(_) => "expected the hash of the other seat's latest proposal".into(),
                     };
                     flaws.push(flaw("reference", "/hash", &got, open.map_or(Value::Null, Value::from), message));
                 }

@@ -42,7 +42,7 @@ const BULLETS: [(&str, &[&str]); 16] = [
         &[
             "slides_stop_before_pieces",
             "leaps_pass_over_pieces_and_repeat_within_range",
-            "first_move_action_that_allows_move_decides_capture",
+            "first_matching_move_action_decides_capture",
         ],
     ),
     ("onto", &["onto_decides_which_numbers_can_be_captured", "failed_comparison_uses_ply_and_reveals_both_numbers"]),

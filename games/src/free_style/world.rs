@@ -12,7 +12,7 @@ use super::speech::Message;
 use super::view::{self, PlyView, View};
 use super::{FreeStyle, State, legal, validate};
 
-/// Maximum number of draws. If no draw is consistent with the view, the last one is used.
+/// Maximum number of draws. If no draw is consistent with the view, the last draw is used.
 const DRAWS: usize = 2_000;
 
 impl FreeStyle {
@@ -57,7 +57,7 @@ fn draw(rules: &Rules, view: &View, first: usize, rng: &mut Stream) -> BoardStat
                     return s;
                 }
             }
-            // The numbers of two pieces were revealed when they met: further draws use them.
+            // Two pieces met, which revealed their numbers: further draws use these numbers.
             Err(Some(met)) => {
                 for (at, number) in met {
                     if known.get(at).is_some_and(|k| *k != Some(number)) {
@@ -110,7 +110,7 @@ impl<'a> Attempt<'a> {
                 own[seat] |= 1 << cell;
                 continue;
             }
-            // The other seat had placed a piece there earlier.
+            // The ply bumped into a piece that the other seat had placed on this cell earlier.
             let zone = |kind: Option<u8>| {
                 let of = rules.places.iter().filter(|p| Some(p.kind) == kind.map(usize::from));
                 of.fold(0, |set, p| set | p.zone[1 - seat])
@@ -162,7 +162,7 @@ impl<'a> Attempt<'a> {
         Ok(s)
     }
 
-    /// Returns the action of ply `at`, with hidden parts replaced by drawn ones.
+    /// Returns the action of ply `at`, with hidden parts replaced by drawn values.
     fn action(&mut self, s: &BoardState, at: usize, seat: usize) -> Option<Action> {
         let seen = &self.plies[at];
         if let Some(a) = seen.action {

@@ -41,8 +41,8 @@ impl<const W: usize> Bits<W> {
     pub fn are_several(self) -> bool {
         let (mut any, mut several) = (0, 0);
         for word in self.0 {
-            // A second word with points, or a second point in this word. Wrapping subtraction, as an empty word has no
-            // lowest point.
+            // There are several points if a second word has points, or if this word has a second point. The subtraction
+            // wraps because the word may be 0.
             several |= if any != 0 { word } else { 0 };
             several |= word & word.wrapping_sub(1);
             any |= word;

@@ -223,7 +223,7 @@ fn one_liberty<const W: usize>(grid: &Grid<W>, seed: Bits<W>, stones: Bits<W>, e
         }
         let next = chain | (edge & stones);
         if next == chain {
-            // Without a liberty: only after an illegal move.
+            // A chain without a liberty occurs only after an illegal move.
             return (chain, !liberties.is_empty());
         }
         chain = next;

@@ -204,7 +204,7 @@ fn ko_cannot_be_retaken_immediately() {
     assert!(!s.is_legal(1, b2));
     assert!(refusal(&*s, b2).contains("ko"));
     assert_eq!(s.view(Viewer::Public).value()["ko"], "b2");
-    // After a threat and its reply it may be retaken; by then the board differs.
+    // After a threat and its reply, the ko may be retaken, because the board is different.
     for a in ["e1", "e2", "b2"] {
         let ToMove::Seat(seat) = s.turn() else { panic!("over") };
         s.play(seat, id(5, a)).unwrap();
@@ -227,7 +227,7 @@ fn end(s: &dyn DynState) -> (String, Vec<f64>) {
 
 #[test]
 fn superko_parameter_decides_result_of_repetition() {
-    // White takes two stones, then one; the last move takes three and leaves the board of the first.
+    // White captures two stones, then one. Black's last move captures three and restores the board after move 1.
     let moves = "a1 b1 a2 b2 a1 a2 a1";
     assert_eq!(end(&*on_2x2("draw", moves)), ("repetition".into(), vec![0.0, 0.0]));
     assert_eq!(end(&*on_2x2("loses", moves)), ("repetition".into(), vec![-1.0, 1.0]));
@@ -238,11 +238,11 @@ fn superko_parameter_decides_result_of_repetition() {
 
 #[test]
 fn botzone_superko_counts_passes_and_exchanged_colors() {
-    // White alone on a1 at the end, as Black was after the first move.
+    // The last move leaves one white stone on a1. After the first move, there was one black stone on a1.
     let exchanged = "a1 b1 a2 b2 a2 a1 a2 a1 b1 pass b2 a1";
     assert_eq!(end(&*on_2x2("loses", exchanged)), ("repetition".into(), vec![1.0, -1.0]));
     assert_eq!(end(&*on_2x2("draw", exchanged)).0, "");
-    // White's second pass leaves the position of the second move with Black to move.
+    // White's second pass restores the position after the second move, with Black to move.
     let passed = "a1 b1 a2 pass b2 b1 a1 pass";
     assert_eq!(end(&*on_2x2("loses", passed)), ("repetition".into(), vec![1.0, -1.0]));
     // Two passes in a row end the game even if they repeat a position.
@@ -255,10 +255,10 @@ fn suicide_is_refused() {
     let s = play(&game, "b1 e5 a2");
     assert!(refusal(&*s, id(5, "a1")).contains("suicide"));
     assert!(refusal(&*s, id(5, "a2")).contains("taken"));
-    // Of several stones too: a1 next to a2 would leave both without a liberty.
+    // Suicide of several stones is illegal too: a stone on a1 would leave a1 and a2 without a liberty.
     let s = play(&game, "a3 a2 b2 e5 b1");
     assert!(refusal(&*s, id(5, "a1")).contains("suicide"));
-    // Legal if it captures: White at a1 takes b1, whose only other liberties c1 and b2 have filled.
+    // A capture is legal: White on a1 captures b1, whose other liberties are filled by c1 and b2.
     let s = play(&game, "b1 c1 a2 b2 e5 a3 e4");
     assert!(s.is_legal(1, id(5, "a1")));
 }

@@ -8,7 +8,7 @@ use super::{Gomoku, State};
 
 /// Maximum number of candidate moves if no threat forces a move.
 const WIDTH: usize = 20;
-/// Maximum number of candidate moves that are sorted to the front and that search examines in exactly this order.
+/// Maximum number of candidate moves that search tries in sorted order.
 const FRONT: usize = 8;
 /// Weight of the mover's lines relative to the opponent's lines.
 const TEMPO: f64 = 1.5;
@@ -52,7 +52,7 @@ impl Gomoku {
     }
 
     /// Lists candidates by line score: winning points, else points that block a win, else points that create or stop an
-    /// open line, else points near stones. Returns how many candidates search should examine in exactly this order.
+    /// open line, else points near stones. Returns the number of candidates that search tries in this order.
     pub(super) fn candidates(&self, s: &State, out: &mut Vec<Action>) -> usize {
         let [mine, theirs] = self.shapes(s);
         let stones = s.stones[0] | s.stones[1];
@@ -97,12 +97,12 @@ impl Gomoku {
         if (free & self.board).is_empty() { self.board } else { near }
     }
 
-    /// Lists winning points or forced blocks; without these, lists the mover's threats and returns true, because they
-    /// may be declined.
+    /// Lists winning points or forced blocks; without these, lists the mover's threats and returns true, because
+    /// the mover may decline them.
     pub(super) fn forcing(&self, s: &State, out: &mut Vec<Action>) -> bool {
         let [mine, theirs] = self.shapes(s);
         let forced = Self::forced(&mine, &theirs);
-        // With an opening the position is won: no further search is needed.
+        // A line that can be completed at both ends wins, so no further search is needed.
         let quiet = if mine.opening.is_empty() { mine.threats } else { Points::default() };
         out.extend(forced.unwrap_or(quiet).iter().map(|point| point as Action));
         forced.is_none()

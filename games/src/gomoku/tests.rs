@@ -71,7 +71,7 @@ fn overline_parameter_decides_whether_six_in_a_row_wins() {
         assert_eq!((g.to_move(&s), won(&g, &s)), (ToMove::Over, [1.0, -1.0]), "step {step}");
         let s = black_plays(&exact, &moves);
         assert_eq!((exact.to_move(&s), won(&exact, &s)), (ToMove::Seat(0), [0.0, 0.0]), "step {step}");
-        // Five without a sixth win everywhere.
+        // Five in a row without a sixth stone win under both rules.
         let s = black_plays(&exact, &[0, 1, 2, 4, 3].map(|k| from + step * k));
         assert_eq!((exact.to_move(&s), won(&exact, &s)), (ToMove::Over, [1.0, -1.0]), "step {step}");
     }
@@ -135,7 +135,7 @@ fn line_values_agree_with_definition() {
     let none = Points::default();
     assert_eq!((g.lines.shape(&corner, &none).worth, g.lines.shape(&centre, &none).worth), (3.0, 4.0));
     assert_eq!((g.lines.shape(&corner, &centre).worth, g.lines.shape(&centre, &corner).worth), (2.0, 3.0));
-    // Two lines of the corner, three of the center, and their common one.
+    // Two lines through the corner only, three through the center only, and one through both.
     assert_eq!(g.lines.shape(&both, &none).worth, 2.0 + 3.0 + 8.0);
 }
 
@@ -174,7 +174,7 @@ fn line_statistics_agree_with_winning_points() {
                 let mut with = side;
                 with.put(at);
                 let more: Vec<usize> = winning(&g, &with, &other).into_iter().filter(|p| !wins.contains(p)).collect();
-                // Longer lines may turn a threat into no win.
+                // If longer lines are ignored, a threat may not lead to a winning point.
                 let threat = shape.threats.has(at);
                 assert!(threat || more.is_empty(), "a stone on {at} creates the wins {more:?}");
                 if overline == Overline::Wins {
@@ -194,7 +194,7 @@ fn open_three_is_evaluated_for_both_sides() {
     for a in [110, 0, 111, 30, 112] {
         g.play_unchecked(&mut s, a);
     }
-    // White to move may block it at an end, or one point further.
+    // White to move may block the three at either end, or one point beyond an end.
     let mut moves = Vec::new();
     g.search_moves(&s, 1, &mut moves);
     moves.sort_unstable();
@@ -203,7 +203,7 @@ fn open_three_is_evaluated_for_both_sides() {
     g.play_unchecked(&mut s, 60);
     assert!(g.evaluate(&s, 0).unwrap() > 0.9 && g.evaluate(&s, 1).unwrap() < -0.9);
     g.play_unchecked(&mut s, 113);
-    // Two ends: lost; and White must take one of them.
+    // Black's four is open at both ends: White is lost, but must block one end.
     moves.clear();
     assert!(!g.quiescence_moves(&s, 1, &mut moves));
     assert_eq!(moves, [109, 114]);
@@ -214,7 +214,7 @@ fn open_three_is_evaluated_for_both_sides() {
 fn evaluation_favors_side_to_move() {
     let g = game(15, 5, Overline::Wins);
     let mut s = g.start();
-    // One stone each, as far from two edges.
+    // Each side has one stone, at the same distances from the edges.
     g.play_unchecked(&mut s, 16);
     g.play_unchecked(&mut s, 208);
     assert!(g.evaluate(&s, 0).unwrap() > 0.0 && g.evaluate(&s, 1) == g.evaluate(&s, 0).map(|v| -v));

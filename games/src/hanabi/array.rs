@@ -19,13 +19,13 @@ impl<T: From<u8>> Cells<'_, T> {
         }
     }
 
-    /// Sets the first `n` of the next `room` cells, and advances past all of them.
+    /// Sets the first `n` of the next `room` cells, and advances past all `room` cells.
     fn first(&mut self, n: u8, room: usize) {
         (0..usize::from(n)).for_each(|i| self.set(i));
         self.at += room;
     }
 
-    /// Sets cell `i` of the next `room` cells, if `i` is one of them, and advances past all of them.
+    /// Sets cell `i` of the next `room` cells, if `i` is below `room`, and advances past all `room` cells.
     fn one(&mut self, i: Option<usize>, room: usize) {
         if let Some(i) = i.filter(|&i| i < room) {
             self.set(i);

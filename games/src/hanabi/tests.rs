@@ -250,7 +250,7 @@ fn marks_record_type_and_risk_of_moves() {
         let wanted = [(seat, "action", MarkValue::Word(word)), (seat, "risk", MarkValue::Number(risk))];
         assert_eq!(found, wanted, "{text}");
     }
-    // A deal is not a move. Then p1 plays a card.
+    // A deal emits no marks. Then p1 plays a card.
     let mut out = Marks::all();
     g.marks(&s, &[], &s, &mut out);
     assert!(out.take().is_empty());

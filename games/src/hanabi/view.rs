@@ -79,7 +79,7 @@ pub struct Past {
     pub slots: Vec<u8>,
 }
 
-/// Maximum number of attempts to sample consistent hands before inconsistent ones are accepted. The true state is
+/// Maximum number of attempts to sample consistent hands before inconsistent hands are accepted. The true state is
 /// always consistent, so only a forged view reaches the limit.
 const TRIES: usize = 1 << 17;
 

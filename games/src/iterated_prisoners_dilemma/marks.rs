@@ -56,7 +56,7 @@ mod tests {
             assert_eq!(names, [(0, "regret"), (0, "cooperated"), (1, "regret"), (1, "cooperated")]);
             let values: Vec<_> = marks.into_iter().map(|m| m.value).collect();
             assert_eq!(values, wanted.map(MarkValue::Number));
-            // The following chance node is not a round.
+            // The chance node after the round emits no marks.
             let (before, mut out) = (s.boxed(), Marks::all());
             s.play_chance(0).unwrap();
             before.marks(&[], &*s, &mut out);

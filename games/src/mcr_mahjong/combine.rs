@@ -1,8 +1,8 @@
 //! Fans of two, three or four sets, and the rules for combining sets into fans.
 //!
-//! After some sets form a fan, each remaining set may form a fan with one of them, but only once. Combined sets form
+//! After some sets form a fan, each remaining set may be combined once with one of these sets. Combined sets form
 //! groups. A fan of three or four sets creates one group, and a fan of two sets joins two groups. Two sets of the same
-//! group cannot add another fan. Four chows therefore have at most three fans of two sets. A fourth chow adds at most
+//! group form no further fan. Four chows therefore have at most three fans of two sets. A fourth chow adds at most
 //! one fan of two sets to a fan of three chows.
 
 use super::divide::{CHOWS, HandDivision, Set};

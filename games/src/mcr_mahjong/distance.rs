@@ -5,7 +5,7 @@
 //!
 //! A [`DistanceEntry`] packs the distances of a suit. The low half of byte `m` is the distance without a pair, and the
 //! high half is the distance with a pair. The table has an entry for each of the 405,350 hands of at most 14 tiles of a
-//! suit with at most four of a kind (3.2 MB). It is built on first use of the table.
+//! suit with at most four of a kind (3.2 MB). The table is built on first use.
 
 use std::sync::LazyLock;
 
@@ -81,7 +81,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
 impl Table {
     fn new() -> Table {
-        // Number of hands from a rank on, by the sum of the earlier heights.
+        // Number of ways to complete a hand from a rank on, by the number of tiles of earlier ranks.
         let mut hands = [[0u32; MOST + 1]; RANKS + 1];
         hands[RANKS] = [1; MOST + 1];
         let mut steps = [[[0; HEIGHTS]; MOST + 1]; RANKS];
@@ -184,7 +184,7 @@ fn suit(heights: &[u8]) -> DistanceEntry {
 /// Looks up the entries of a suit with one more tile, by the rank of that tile. A rank with four tiles gets `None`.
 fn one_more(heights: &[u8], found: &mut [Option<DistanceEntry>; RANKS]) {
     let table = &*TABLE;
-    // The index is the sum of a part before the rank, the rank's part, and a part after it with one more tile.
+    // The index sums the increments of earlier ranks, of this rank with one more tile, and of later ranks.
     let mut after = [0; RANKS + 1];
     let (mut sums, mut sum) = ([0; RANKS], 0usize);
     for (to, &h) in sums.iter_mut().zip(heights) {

@@ -129,7 +129,7 @@ fn rest(sketch: &mut Sketch, view: &View, p: usize, [x, y, width, _]: [i32; 4]) 
     let newest = view.discards.last().map(|d| d.number);
     let own = view.discards.iter().filter(|d| usize::from(d.seat) == p);
     let own: Vec<_> = own.collect();
-    // Only the newest ones if there are more than fit.
+    // Draws only the newest discards if not all fit.
     let own = &own[own.len().saturating_sub(22)..];
     sketch.moved([x + 12, y + 96], 75, |s| {
         row(s, [0, 0], 36, &own.iter().map(|discard| face(discard.tile)).collect::<Vec<_>>());

@@ -151,7 +151,7 @@ fn each(fans: Fans) -> impl Iterator<Item = Fan> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     held: Fans,
-    /// Occurrences after the first one of each repeatable fan, four bits each, starting at [`FIRST_COUNTED`].
+    /// Occurrences of each repeatable fan beyond the first, four bits each, starting at [`FIRST_COUNTED`].
     more: u64,
 }
 

@@ -149,7 +149,7 @@ fn useful_for_straights(hand: &Counts, melds: usize, distance: u8) -> Kinds {
         let left = groups.distance(sets);
         if lack + left == distance {
             useful |= knitted(pattern).0 & where_held(hand, |n| n == 0);
-            // A tile that the pattern lacks fills the pattern first.
+            // Tiles of the pattern are covered above, so only useful tiles for the rest are added.
             useful |= groups.useful(sets, left).0;
         }
     }

@@ -264,7 +264,7 @@ impl State {
         }
     }
 
-    /// Returns the number of the current offer, or of the last one.
+    /// Returns the number of the current offer, or of the last offer if no tile is on offer.
     pub(super) fn offer(&self) -> u16 {
         if self.phase == Phase::Kong { self.promoted } else { self.discards_before + u16::from(self.discarded) }
     }

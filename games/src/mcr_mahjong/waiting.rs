@@ -73,13 +73,13 @@ fn ranks(heights: Heights, group: usize) -> u64 {
     (0..RANKS).fold(0, |all, rank| all | u64::from(fits(rank)) << rank)
 }
 
-/// Returns the kinds that complete the standing tiles to sets and a pair, one bit each; `win` must be one of them.
+/// Returns the kinds that complete the standing tiles to sets and a pair, one bit each; `win` must be among them.
 /// Kinds that already have four tiles are included.
 pub(super) fn waiting_tiles(standing: &[Heights; GROUPS], win: Tile) -> u64 {
     let (group, _) = place(win);
     let of = |g: usize| ranks(standing[g], g) << (RANKS * g);
     let all = of(group);
-    // If the pair is in another group, two groups of 3n + 2 tiles wait, each if the other has a pair.
+    // If two groups have 3n + 2 tiles, each waits for a tile if the other forms sets and the pair.
     if total(standing[group]) % 3 == 1 {
         return all;
     }

@@ -50,7 +50,7 @@ const GREEN: &str = "M-9-16L-12-6H15M0-17C-1 0-8 12-16 16M-4 0C2 9 8 14 15 16M-4
 const MYRIAD: &str = "M-15-12H15M-2-12C-2 4-8 12-15 16M-3-2H11C11 9 9 16 3 15";
 const PETALS: &str = "M0-3C-6-10-5-16 0-17C5-16 6-10 0-3zM3 0C10-6 16-5 17 0C16 5 10 6 3 0zM0 3C6 10 5 16 0 17C-5 16-6 10 0 3zM-3 0C-10 6-16 5-17 0C-16-5-10-6-3 0z";
 
-/// Draws a row of tiles, the first with its upper left corner at `[x, y]`, the next ones `step` units apart.
+/// Draws a row of tiles, `step` units apart. The upper left corner of the first tile is at `[x, y]`.
 ///
 /// The backgrounds form one SVG shape, because a mahjong table has up to 150 tiles.
 pub fn row(sketch: &mut Sketch, [x, y]: [i32; 2], step: i32, tiles: &[Tile]) {

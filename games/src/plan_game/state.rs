@@ -162,7 +162,7 @@ pub fn phase_after(settings: &PlanSettings, played: u32) -> Option<(Phase, [bool
             Some((Phase::Revision, [reviser == 0, reviser == 1]))
         }
         (Revise::Both, Roles::Fixed) => Some((Phase::Revision, [true; 2])),
-        // The side just played returns after the next round, if there is another one.
+        // The side just played is used again two rounds later, if the match has that round.
         (Revise::Both, Roles::Alternate) if played + 2 > settings.length() => None,
         (Revise::Both, Roles::Alternate) if played % 2 == 1 => Some((Phase::Revision, [true; 2])),
         (Revise::Both, Roles::Alternate) => Some((Phase::RevisionOther, [true; 2])),

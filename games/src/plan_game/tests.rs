@@ -61,7 +61,7 @@ fn forfeits_follow_verdict_table() {
     assert_eq!(judge([none, none], [1, 1]), None);
     assert_eq!(judge([none, over], [1, 11]), Some((Some(0), "forfeit")));
     assert_eq!(judge([both, none], [21, 1]), Some((Some(1), "forfeit")));
-    // 22 of 20 is 10 % over, 12 of 10 is 20 %; 22 of 20 and 11 of 10 are equal.
+    // 22 exceeds 20 by 10 %, 12 exceeds 10 by 20 %, and 11 exceeds 10 by 10 %. Equal excess has no winner.
     assert_eq!(judge([over, over], [22, 12]), Some((Some(0), "both_forfeit")));
     assert_eq!(judge([over, over], [25, 12]), Some((Some(1), "both_forfeit")));
     assert_eq!(judge([over, over], [22, 11]), Some((None, "both_forfeit")));
@@ -104,7 +104,7 @@ fn check_refuses_invalid_parameters() {
     assert_eq!(bad("elemental_duel(rules=repo)"), "rules");
 }
 
-/// A seat may resubmit an over-budget document and sees its cost. The last document counts, and the opponent sees none.
+/// A seat may resubmit an over-budget document and sees its cost. The last document counts. The opponent sees none.
 #[test]
 fn over_budget_document_can_be_resubmitted() {
     let mut s = start("battle_cards");
@@ -117,7 +117,7 @@ fn over_budget_document_can_be_resubmitted() {
         assert_eq!(view(&*s, 1)["waiting"], before["waiting"]);
         assert!(view(&*s, 1)["over"].is_null());
     }
-    // The other seat's second card costs 5 + 5 of 20 points; now both submissions are final.
+    // Seat 1 replaces its draft by a document within the budget. Now both submissions are final.
     say(&mut *s, [over, defenders(&["King"])]);
     assert_eq!(s.turn(), ToMove::Over);
     assert_eq!(s.returns(), [-1.0, 1.0]);
@@ -175,8 +175,8 @@ fn marks_equal_hand_computed_values() {
     );
 }
 
-/// A seat submits two documents over budget and then one within it, and the round is played. After five documents over
-/// budget, the last one counts and forfeits the round.
+/// A seat submits two documents over budget and then a document within budget, and the round is played. After five
+/// documents over budget, the fifth counts and forfeits the round.
 #[test]
 fn last_over_budget_attempt_forfeits_round() {
     let demons = json!({ "demons": [{ "name": "NormalDemon", "y": 0, "spawn_time": 0 }] });
@@ -217,7 +217,7 @@ fn last_over_budget_attempt_forfeits_round() {
         assert_eq!((&round["violations"][0], &round["reason"]), (&violations, &json!(reason)));
         assert_eq!(s.returns(), returns);
     }
-    // Both over budget: 2,200 of 2,000 is 10 %, 1,800 of 1,500 is 20 %.
+    // Both plans are over budget: 2,200 exceeds 2,000 by 10 %, and 1,800 exceeds 1,500 by 20 %.
     let mut s = start("tower_defense(tries=1)");
     let kings = (0..18).map(|_| json!({ "name": "NormalDemon", "y": 0, "spawn_time": 0 })).collect::<Vec<_>>();
     say(&mut *s, [bombs(11), json!({ "demons": kings })]);
@@ -241,7 +241,7 @@ fn keep_reuses_strategy_and_none_forfeits_round() {
     assert_eq!(view(&*s, 1)["history"][2]["reason"], "wiped_out");
     assert_eq!(s.returns(), [1.0, -1.0]);
     say(&mut *s, [json!({ "none": true }), json!({ "none": true })]);
-    // Without a winner both lose.
+    // Both seats lose a round without a winner.
     assert_eq!((s.returns(), s.turn()), (vec![0.0, -2.0], ToMove::Over));
 }
 
@@ -256,7 +256,7 @@ fn alternate_roles_swap_sides() {
     assert_eq!((s.phase(), s.returns()), (Some("revision"), vec![1.0, -1.0]));
     assert_eq!(view(&*s, 0)["side"], "invader");
     say(&mut *s, [invaders(&["PoisonFrog"]), json!({ "keep": true })]);
-    // Round 2 with swapped sides, then round 3 at once, with the revision from after round 1.
+    // Round 2 has swapped sides. Round 3 follows at once and uses the revision submitted after round 1.
     assert_eq!((s.turn(), s.phase()), (ToMove::Over, None));
     let history = view(&*s, 1)["history"].clone();
     assert_eq!(history[1]["sides"], json!(["defender", "invader"]));
@@ -333,7 +333,7 @@ fn each_violation_is_reported() {
     assert_eq!(judged("elemental_duel", 0, other), json!(["skills"]));
 }
 
-/// Two violations are reported in the order of the documentation page, also if both sides violate rules.
+/// Two violations are reported in the order of the documentation page, even if both sides violate rules.
 #[test]
 fn violations_are_reported_in_documented_order() {
     let unit = |name: &str, x: i32, time: i32| json!({ "name": name, "x": x, "y": 0, "spawn_time": time });
@@ -352,7 +352,7 @@ fn violations_are_reported_in_documented_order() {
             assert_eq!(round["violations"], json!([[first, second], ["wrong_side"]]));
             assert_eq!((round["winner"].clone(), s.returns()), (Value::Null, vec![-1.0, -1.0]));
         }
-        // A flaw and a cost of 2,200: no attempts beyond the five.
+        // With `tries=1`, a document over budget that also violates another rule is final.
         let mut all: Vec<Value> = (0..11).map(|k| unit("Bomb", k, 50 * k)).collect();
         all.push(one.clone());
         let mut s = start("tower_defense(tries=1)");

@@ -227,7 +227,7 @@ impl<C: PlanEngine> PlanGame<C> {
         let fixed = side_in(&self.settings, 1, 0) == 0;
         match s.phase {
             Phase::Over => false,
-            // Seats without a submission in this phase have nothing new.
+            // A seat that does not submit in this phase has no new strategy to hide.
             Phase::Initial => settled_now,
             Phase::InitialOther => settled_now || side == seat,
             Phase::Revision | Phase::RevisionOther if fixed => settled_now && self.submitting_seats(s)[seat],

@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(stable(0b0111), 0b0111);
         assert_eq!(stable(0b1110), 0);
         assert_eq!(stable(TOP | RIGHT), TOP | RIGHT);
-        // a8 down to a6, and the run ends there; b7 is not on the edge.
+        // The run goes from a8 to a6, because a5 has no disc. b7 is not on the edge.
         assert_eq!(stable(1 << 56 | 1 << 48 | 1 << 40 | 1 << 24 | 1 << 49), 1 << 56 | 1 << 48 | 1 << 40);
         // A run does not continue from h1 to a2.
         assert_eq!(stable(1 << 7 | 1 << 8), 1 << 7);

@@ -11,7 +11,7 @@ const fn step<const BY: i32>(bits: u64) -> u64 {
 }
 
 /// Returns the runs of `through` that start next to `from` in one direction. Runs have at most six squares: the first
-/// two are added one by one, the others in pairs.
+/// two squares are added one by one, the other four in pairs.
 #[inline(always)]
 fn runs<const BY: i32, const TWICE: i32>(from: u64, through: u64) -> u64 {
     let mut run = through & step::<BY>(from);

@@ -307,7 +307,7 @@ impl Deal {
         };
         let strengths: [u16; SEATS] =
             std::array::from_fn(|p| if !single && p < t.n && c.in_hand(p) { strength(p) } else { 0 });
-        // Side pots, level by level: the best hand that reaches a level gets the chips put in up to it. Unmatched chips
+        // Side pots, level by level: the best hand that reaches a level gets the chips up to it. Unmatched chips
         // return to their owner.
         let mut floor = 0;
         loop {

@@ -142,7 +142,7 @@ fn list<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<u32>>, D::Error> {
     params::list(d).map(Some)
 }
 
-/// Converts the parameters of OpenSpiel's `universal_poker`, and adds OpenSpiel's defaults for missing ones.
+/// Converts the parameters of OpenSpiel's `universal_poker`, and adds OpenSpiel's defaults for missing parameters.
 pub(super) fn universal(mut raw: Raw) -> Result<Raw, ParamError> {
     for (name, only) in [("boardCards", ""), ("handReaches", ""), ("potSize", "0"), ("calcOddsNumSims", "0")] {
         if let Some(given) = raw.remove(name) {

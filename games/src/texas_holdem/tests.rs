@@ -67,7 +67,7 @@ fn defaults_and_presets_agree_with_documentation() {
     assert_eq!((s.actions, s.max_return, s.rewards), (20_002, 4_000.0, RewardModel::Step));
     assert_eq!(spec("numPlayers=10").players, 10);
     let s = crate::load("universal_poker(betting=limit,numPlayers=2,stack=7 7,maxRaises=)").unwrap();
-    assert_eq!(s.spec().params.get("stack"), None, "stacks do not count with a limit there");
+    assert_eq!(s.spec().params.get("stack"), None, "OpenSpiel ignores stacks with limit betting");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn illegal_raises_are_refused_with_bounds() {
     assert_eq!(s.legal_list(1), [0, 1, 2]);
     assert!(refusal(&*s, "3").contains("Bet is all-in"));
     assert_eq!(s.parse_move(1, &Move::Text("all in".into())), Ok(ludex_env::ParsedMove::Action(2)));
-    // The same by ids, through checked play.
+    // Checked play refuses the id of a raise that is too small.
     let mut s = played("preset=hunl_fullgame", "", &[]);
     assert!(s.play(1, 199).unwrap_err().message.contains("at least 200"));
 }
@@ -194,7 +194,7 @@ fn limit_raise_size_depends_on_round() {
 #[test]
 fn rlcard_pot_raise_excludes_amount_of_call() {
     let s = played("preset=llmarena", "", &[]);
-    // 3 chips in the pot: half is 1, which with the blind of 1 does not exceed 2.
+    // Half of the pot of 3 is 1 chip. With the blind of 1, the total of 2 does not exceed the bet to call.
     assert_eq!(s.legal_list(0), [0, 1, 3, 4]);
     let s = played("preset=llmarena", "", &["RaiseFullPot"]);
     assert_eq!(view(&*s, 0)["spent"], json!([4, 2]));
@@ -217,11 +217,11 @@ fn botzone_raises_double_previous_amount() {
         let ToMove::Seat(seat) = s.turn() else { unreachable!() };
         view(&*s, seat)["raise"].clone()
     };
-    // The small blind of 50 raises to 200 at least; all-in has its own number.
+    // The small blind of 50 must add at least 150, for a total of 200. All-in has its own number.
     assert_eq!(bounds(&[]), json!([150, 19_949]));
     assert_eq!(bounds(&["150"]), json!([200, 19_899]));
     assert_eq!(bounds(&["150", "200"]), json!([200, 19_799]));
-    // After the flop from 100 on.
+    // After the flop, the minimum raise is 100.
     assert_eq!(bounds(&["0", "0"]), json!([100, 19_899]));
     assert_eq!(bounds(&["0", "0", "100"]), json!([200, 19_899]));
     assert_eq!(bounds(&["-2"]), Value::Null);
@@ -254,7 +254,7 @@ fn match_total_is_sum_of_hand_results() {
     assert_eq!(view(&*s, 0)["total"], json!([-150.0, 150.0]));
     assert_eq!(s.returns(), [-1.5, 1.5]);
     assert!(s.view(Viewer::Seat(0)).text().contains("Hand 2 of 2"));
-    // Less than half a blind is truncated.
+    // A result of less than half a big blind is truncated to 0.
     let s = played("preset=botzone,hands=1,blind=49 100", "", &["-1"]);
     assert_eq!((s.returns(), view(&*s, 0)["total"].clone()), (vec![0.0, 0.0], json!([-49.0, 49.0])));
 }
@@ -326,7 +326,7 @@ fn error_identifies_the_invalid_query_field() {
     }
 }
 
-/// Plays the moves; returns the marks of the last one and of the chance node after it as (seat, name, value).
+/// Plays the moves; returns the marks of the last move and of the chance node after the move as (seat, name, value).
 fn last_marks(params: &str, cards: &str, moves: &[&str]) -> Vec<(usize, String, Value)> {
     let (last, first) = moves.split_last().unwrap();
     let mut s = played(params, cards, first);
@@ -359,7 +359,7 @@ fn decision_marks_record_type_of_move() {
     assert_eq!(word("", &["AllIn"]), "all_in");
     // Calling an all-in is a call.
     assert_eq!(word("", &["AllIn", "Call"]), "call");
-    // An all-in bet by its size.
+    // A bet of the whole stack, named by its size, is an all-in.
     assert_eq!(word("preset=hunl_fullgame", &["Bet20000"]), "all_in");
     assert_eq!(word("preset=hunl_fullgame", &["Bet400"]), "raise");
     assert_eq!(word("preset=botzonebench", &["-2"]), "all_in");

@@ -93,7 +93,7 @@ impl TexasHoldem {
         }
     }
 
-    /// Lists the names of the first six legal actions and of the last one.
+    /// Lists the names of the first six legal actions and of the last legal action.
     pub(super) fn words_of(&self, legal: &[Action]) -> String {
         let ends = [legal.get(5..).and_then(<[Action]>::first), legal.get(6..).and_then(<[Action]>::last)];
         let shown: Vec<String> =

@@ -121,7 +121,7 @@ fn handgun_soldier_shoots_each_second() {
         r#"[20,"shot","h0","d0",10,90] [40,"shot","h0","d0",10,80] [200,"shot","h0","d0",10,0] [200,"dead","d0"]"#,
     );
     count(&log, "shot", 10);
-    // No demon behind it or in another row is shot: p is below 9 * 1120 from tick 51 on.
+    // A soldier shoots no demon behind it or in another row. The demon has passed 9 * 1120 from tick 51 on.
     let log = fight("HandgunSoldier 9,0; HandgunSoldier 9,1@2550", "NormalDemon 1");
     count(&log, "shot", 0);
 }
@@ -181,7 +181,7 @@ fn flamethrower_burns_target() {
     let log = fight("FlamethrowerSoldier 0,0", "GreatDemon 0");
     has(&log, r#"[20,"shot","h0","d0",10,190] [40,"burn","d0",10,180] [40,"shot","h0","d0",10,170]"#);
     has(&log, r#"[200,"shot","h0","d0",10,10] [220,"burn","d0",10,0] [220,"dead","d0"] [220,"end","human","cleared"]"#);
-    // Hits in between postpone the fire: shots in 20, 30, 40, 50, .. and no burn before they end.
+    // Each further hit postpones the burn: with shots in ticks 20, 30, 40, .., the demon dies before it burns.
     let log = fight("FlamethrowerSoldier 0,0; FlamethrowerSoldier 1,0@500", "NormalDemon 0");
     has(
         &log,
@@ -203,14 +203,14 @@ fn fire_demon_ignores_fire() {
     has(&log, r#"[20,"shot","h0","d0",30,70]"#);
 }
 
-/// The king makes 20 steps of 44 to 11440, and then steps of 22. After 469 of them, in tick 489, it is at 1122, where
-/// it meets the soldier and kills it.
+/// The king makes 20 steps of 44 to 11440, and then steps of 22. After 469 such steps, in tick 489, it is at 1122,
+/// where it meets the soldier and kills it.
 #[test]
 fn ice_slows_demon_king() {
     let log = fight("IceSoldier 0,0", "DemonKing 0");
     has(&log, r#"[20,"shot","h0","d0",10,990] [20,"slow","d0",60] [40,"slow","d0",80]"#);
     has(&log, r#"[489,"stop","d0","h0",1120] [489,"hit","d0","h0",50,-30] [489,"dead","h0"]"#);
-    // Slow to the step of tick 519 (the last hit is in 480): 30 steps of 22 to 460, then 44: 11 ticks.
+    // The last hit, in tick 480, slows the king until tick 519: 30 steps of 22 to 460, then 11 steps of 44.
     has(&log, r#"[480,"slow","d0",520] [530,"breach","d0",0]"#);
 }
 
@@ -240,7 +240,7 @@ fn only_anti_air_guns_hit_flying_demon() {
     }
     has(&log, r#"[279,"breach","d0",0]"#);
     has(&fight_under(Rules::Repo, "AntiAirSoldier 0,0", "FlyingDemon 0").1.events(), r#"[100,"dead","d0"]"#);
-    // It also shoots at walking demons, and its light hits flying and sheltered ones.
+    // An anti-air gun also shoots at walking demons. Its shots as light hit flying demons that are sheltered.
     has(&fight("AntiAirSoldier 0,0", "NormalDemon 0"), r#"[20,"shot","h0","d0",10,90]"#);
     has(&fight("AntiAirSoldier 0,0", "FlyingDemon 0; ShadowDemon 0"), r#"[20,"shot","h0","d0",0,100]"#);
     has(&fight("AntiAirSoldier 0,0; LightMage 1,0", "FlyingDemon 0; ShadowDemon 0"), r#"[20,"shot","h0","d0",10,90]"#);
@@ -259,7 +259,7 @@ fn bomb_hits_surrounding_cells() {
     has(&log, r#"[10,"blast","h0","d1",300,-100] [10,"gone","h0"]"#);
     count(&log, "blast", 1);
     count(&fight("Bomb 8,1", demons), "blast", 0);
-    // 50 points at 5 each by ten kings in its cell; it is placed in tick 20, in which all are ready.
+    // In tick 20, in which the bomb is placed, ten kings in its cell deal 5 points each and destroy its 50 points.
     let kings = ["DemonKing 0"; 10].join(";");
     let log = fight("Bomb 10,0@1000", &kings);
     has(&log, r#"[20,"hit","d9","h0",50,0] [20,"dead","h0"]"#);
@@ -288,9 +288,9 @@ fn magnetic_pulse_removes_defenses() {
     let log = fight("MagneticSoldier 0,0; HandgunSoldier 1,0", "MachineDemon 0");
     has(&log, r#"[20,"shot","h1","d0",5,195] [40,"pulse","h0","d0"] [40,"shot","h1","d0",10,185]"#);
     count(&log, "pulse", 1);
-    // Another row is not reached.
+    // The pulse does not reach another row.
     count(&fight("MagneticSoldier 0,1", "ShieldDemon 0"), "pulse", 0);
-    // Column 11 is not reached from column 0: the demon of tick 40 is there.
+    // From column 0, the pulse does not reach column 11, in which the demon appears in tick 40.
     let log = fight("MagneticSoldier 0,0", "ShieldDemon 0@2000");
     has(&log, r#"[80,"pulse","h0","d0"]"#);
     assert!(!log.contains(&json!([40, "pulse", "h0", "d0"])));
@@ -299,13 +299,13 @@ fn magnetic_pulse_removes_defenses() {
     has(&fight("FlamethrowerSoldier 0,0", "ShieldDemon 0"), r#"[20,"shot","h0","d0",10,90]"#);
 }
 
-/// From tick 20 on, the demon moves from 11440 in steps of 66. After 156 of them, in tick 176, it is at 1144, where it
-/// meets the soldier and kills it with 3 points of damage. The way from 1120 to the edge takes 17 more steps.
+/// From tick 20 on, the demon moves from 11440 in steps of 66. After 156 such steps, in tick 176, it is at 1144, where
+/// it meets the soldier and kills it with 3 points of damage. The way from 1120 to the edge takes 17 more steps.
 #[test]
 fn damaged_machine_demon_speeds_up() {
     let log = fight("HandgunSoldier 0,0", "MachineDemon 0");
     has(&log, r#"[176,"stop","d0","h0",1120] [176,"hit","d0","h0",30,0] [176,"dead","h0"] [193,"breach","d0",0]"#);
-    // A shot absorbed by a shadow does not trigger it: it meets the soldier in tick 254.
+    // A shot absorbed by the shadow demon does not speed up the machine demon: it meets the soldier in tick 254.
     let log = fight("HandgunSoldier 0,0", "MachineDemon 0; ShadowDemon 0");
     has(&log, r#"[20,"shot","h0","d0",0,200] [254,"stop","d0","h0",1120]"#);
 }
@@ -322,21 +322,21 @@ fn shadow_demon_shelters_row_except_from_light() {
     // Absorbed fire and ice still burn and slow, and the burning is absorbed too.
     let log = fight("FlamethrowerSoldier 0,0; IceSoldier 1,0", "NormalDemon 0; ShadowDemon 0");
     has(&log, r#"[20,"shot","h0","d0",0,100] [20,"slow","d0",60] [40,"burn","d0",0,100]"#);
-    // Light of a flamethrower burns as fire.
+    // A flamethrower's shot still burns after it is turned into light.
     let log = fight("FlamethrowerSoldier 0,0; LightMage 1,0", "NormalDemon 0; ShadowDemon 0");
     has(&log, r#"[20,"shot","h0","d0",10,90] [40,"burn","d0",0,90] [40,"shot","h0","d0",10,80]"#);
 }
 
-/// A rocket damages demons within 1120 of its target in adjacent rows. d2 is 26 * 44 = 1144 behind, d3 is two rows
-/// away, and d4 flies.
+/// A rocket damages demons within 1120 of its target in adjacent rows. d4 is 26 * 44 = 1144 behind, d2 is two rows
+/// away, and d3 flies.
 #[test]
 fn rocket_damages_neighbors_of_target() {
     let demons = "GreatDemon 2; GreatDemon 1@0; GreatDemon 2@1300; GreatDemon 4; FlyingDemon 3";
     let log = fight("RocketLauncherSoldier 0,2@500", demons);
-    // Spawn order is by time: d0 row 2, d1 row 1, d2 row 4, d3 flies, d4 late.
+    // Demons are numbered by time: d0 in row 2, d1 in row 1, d2 in row 4, d3 flies in row 3, d4 appears in tick 26.
     has(&log, r#"[30,"shot","h0","d0",20,180] [30,"splash","h0","d1",20,180] [50,"shot","h0","d0",20,160]"#);
     assert!(!log.iter().any(|e| e[1] == "splash" && e[3] != "d1"));
-    // One tick earlier it is 1100 behind.
+    // A demon that appears one tick earlier is 1100 behind the target and is damaged.
     let log = fight("RocketLauncherSoldier 0,2@500", "GreatDemon 2; GreatDemon 2@1250");
     has(&log, r#"[30,"shot","h0","d0",20,180] [30,"splash","h0","d1",20,180]"#);
 }
@@ -348,11 +348,11 @@ fn summoning_demon_adds_demons() {
     let log = fight("", "SummoningDemon 4");
     has(&log, r#"[100,"summon","d0","d1",9000] [200,"summon","d0","d2",6800] [300,"summon","d0","d3",4600]"#);
     has(&log, r#"[304,"breach","d1",4] [304,"end","demon","breach"]"#);
-    // A wall holds the summoner at 12320; the new demon is at the wall's left edge, past it: 255 steps from 11200.
+    // A shield stops the summoner at 12320. The summoned demon appears past the shield: 255 steps from 11200.
     let log = fight("ShieldSoldier 10,0", "SummoningDemon 0");
     has(&log, r#"[0,"stop","d0","h0",12320] [100,"summon","d0","d1",11200] [354,"breach","d1",0]"#);
     let log = fight_under(Rules::Repo, "", "SummoningDemon 4; SummoningDemon 2").1;
-    // Rows 3 and 3: a unit there acts before the summons, so it targets them a tick later.
+    // Both demons summon into row 3. A unit in that row acts before the summons, so it shoots one tick later.
     count(&log.events(), "summon", 6);
     let log = fight_under(Rules::Repo, "HandgunSoldier 0,3", "SummoningDemon 4; SummoningDemon 2").1.events();
     has(&log, r#"[101,"shot","h0","d2",10,90]"#);
@@ -386,7 +386,7 @@ fn battle_ends_by_breach_or_elimination() {
     let (ended, _) =
         fight_under(Rules::Paper, "LinearExplosion 10,1", "NormalDemon 1; NormalDemon 2; GreatDemon 3@60000");
     assert_eq!(ended.value, [-275.0 / 375.0, 275.0 / 375.0]);
-    // Two sheltered demons and a wall that the plan renews do not last 600 s, but the cap exists.
+    // A remaining demon reaches the left edge in tick 279, long before the tick limit.
     assert_eq!((ended.winner, ended.reason, ended.length), (1, "breach", 279));
 }
 

@@ -135,7 +135,7 @@ const GIVEN: &str = "undercover(pair=sun;moon,undercover=last";
 
 #[test]
 fn game_ends_with_correct_winner() {
-    // Players, undercovers, the seat voted out by all others in each round, and the winner.
+    // Number of players, number of undercovers, the seat that all others vote out in each round, and the winner.
     for (players, undercovers, out, won) in [
         (3usize, 1, vec![2], false),
         (3, 1, vec![0], true),
@@ -577,7 +577,7 @@ fn invalid_documents_are_refused_with_path() {
         )
         .len(),
         1,
-        "the structure goes first"
+        "structural issues are reported before all others"
     );
     assert_eq!(
         issue_paths(&*s, 0, json!({ "vote": "player_0", "guesses": { "player_7": "moon", "player_0": "x" } })),
@@ -612,7 +612,7 @@ fn refused_clue_marks_are_counted() {
     let tries = [attempt(&["contains_word", "repeated"]), attempt(&["too_long"]), attempt(&["contains_word"])];
     assert_eq!(counted(&tries), [json!([0, "clue_contains_word", 2.0]), json!([0, "repeated", 1.0])]);
     assert_eq!(counted(&[]), [json!([0, "clue_contains_word", 0.0]), json!([0, "repeated", 0.0])]);
-    // The codes match real refusals.
+    // Real refusals have the codes that the marks count.
     let codes = |text: &str| {
         let refusal = s.parse_move(0, &Move::Document(json!({ "clue": text }))).unwrap_err();
         refusal.issues.into_iter().filter_map(|i| i.code.map(String::from)).collect::<Vec<_>>()

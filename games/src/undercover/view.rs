@@ -223,7 +223,7 @@ impl Undercover {
     pub(super) fn world_of(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.open(view);
         let known = view.word.as_deref().or(view.told.as_ref().map(|t| t.word.as_str()));
-        // Pairs and orders are equally likely; those without the known word are skipped.
+        // All pairs and orders that contain the known word are equally likely.
         let swaps = if self.params.swap && self.given.is_none() { 2 } else { 1 };
         let pairs = if self.given.is_some() { 1 } else { lexicon().pairs.len() };
         let fitting: Vec<(u16, bool)> = (0..pairs as u16)
@@ -245,7 +245,7 @@ impl Undercover {
                 break;
             }
         }
-        // Pending draws are reset.
+        // Resets the words that chance has not drawn yet.
         if s.phase == Phase::Pair {
             (s.pair, s.swap) = (0, false);
         } else if s.phase == Phase::Swap {

@@ -169,10 +169,10 @@ fn next_step_autoreset_resets_on_following_step() {
     let out = until_x_wins(&mut *b);
     assert_eq!((out.reward[0], out.terminated[0], out.to_move[0], out.length[0]), (1.0, 1, -4, 5));
     assert_eq!((out.obs[0], out.mask[..9].iter().sum::<u8>()), (1, 0));
-    // -1 leaves the environment finished: no further reward, the flags repeated.
+    // Action -1 leaves the environment finished, without a further reward and with the same flags.
     let out = step(&mut *b, &[-1, 1]);
     assert_eq!((out.reward[0], out.terminated[0], out.to_move[0], out.episode[0]), (0.0, 1, -4, 0));
-    // Any action is ignored and returns the new episode.
+    // Any other action is ignored, and the reply contains the start of the next episode.
     let out = step(&mut *b, &[7777, -1]);
     assert_eq!((out.reward[0], out.terminated[0], out.to_move[0], out.episode[0], out.length[0]), (0.0, 0, 0, 1, 0));
     assert_eq!(out.obs[..18], [0; 18]);
@@ -376,18 +376,18 @@ fn documents_and_texts_are_accepted_as_moves() {
     let game = offers("");
     let mut b = open(&game, BatchConfig { count: 2, views: Some(vec![GymView::Struct]), ..Default::default() });
     reset(&mut *b, 7);
-    // The game parses texts in a joint move, but refuses them there.
+    // In a joint move, the game accepts the text of a stake and refuses all other texts.
     let e = step_moves(&mut *b, &[text("stake 1"), text("hello"), None, None]).unwrap_err();
     assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(1)));
     let out = step_moves(&mut *b, &[text("stake 1"), text("stake 2"), Some(Move::Id(0)), Some(Move::Id(0))]).unwrap();
     assert_eq!((&out.reward[..], &out.to_move[..]), (&[-1.0, -2.0, 0.0, 0.0][..], &[0, 0][..]));
     let proposal = |n: u64| Some(Move::Document(json!({ "offer": n })));
-    // A flaw is reported by path, and no row changes.
+    // An invalid document is reported by path, and no row changes.
     let e = step_moves(&mut *b, &[proposal(4), None, proposal(10), None]).unwrap_err();
     assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(2)));
     let issue = &e.issues[0];
     assert_eq!((&*issue.path, &issue.got), ("/offer", &Some(Value::from(10))));
-    // One seat moves: the other's entry must be empty.
+    // Only one seat moves, so the entry of the other seat must be empty.
     assert!(step_moves(&mut *b, &[proposal(4), Some(Move::Id(0)), None, None]).is_err());
     let out = step_moves(&mut *b, &[proposal(4), None, proposal(0), None]).unwrap();
     assert_eq!((&out.to_move[..], &out.terminated[..], &out.length[..]), (&[1, -4][..], &[0, 1][..], &[2, 2][..]));

@@ -186,7 +186,7 @@ fn interleaving_episodes_does_not_change_their_draws() {
             draw.next_episode();
         }
         let mut together: Vec<Playing> = (0..6).map(fresh).collect();
-        // In reverse order, and some more often than others.
+        // Steps the episodes in reverse order, some of them several times in a row.
         while together
             .iter_mut()
             .rev()

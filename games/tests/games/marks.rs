@@ -1,5 +1,5 @@
 //! Checks that every mark emitted in random episodes is documented by its game, and that a request for some marks
-//! returns exactly the requested ones.
+//! returns exactly the requested marks.
 
 use std::collections::BTreeSet;
 
@@ -78,7 +78,7 @@ const OTHERS: &[(&str, &str)] = &[
 
 #[test]
 fn emitted_marks_are_documented_and_documented_marks_occur() {
-    // These need a won hand or a repeated strategy.
+    // These marks need a won hand or a repeated strategy.
     let rare = ["total", "fan", "fan_points", "hand_score", "won_by"];
     for entry in ludex_games::games() {
         let other = OTHERS.iter().find(|(id, _)| *id == entry.info.id).map_or(entry.info.id, |(_, string)| string);

@@ -190,7 +190,7 @@ const MORE: &[&str] = &[
 fn castling_and_promotion_have_gestures() {
     let game = ludex_games::load("chess(fen=r3k3/6P1/8/8/8/8/8/R3K2R w KQq - 0 1)").unwrap();
     let s = game.start();
-    let ToMove::Seat(seat) = s.turn() else { panic!("somebody moves") };
+    let ToMove::Seat(seat) = s.turn() else { panic!("expected a seat to move") };
     let view = s.view(Viewer::Seat(seat));
     let of = |name: &str| {
         let a = view.parse(seat, &s.legal_list(seat), name).unwrap_or_else(|| panic!("{name} is legal"));

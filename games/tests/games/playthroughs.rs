@@ -89,7 +89,7 @@ fn example_view_occurs_in_playthrough() {
             assert!(text.contains(&view.to_string()), "{}: seat {seat} sees {view}", entry.info.id);
         }
     }
-    // A game that ends earlier gives its last turn.
+    // If the game has fewer turns, `example` returns the view of the last turn.
     let (seat, view) = example(&*ludex_games::load("kuhn_poker").unwrap(), SEED, 99);
     assert_eq!((seat, view["bets"].is_string()), (1, true), "{view}");
 }

@@ -134,7 +134,7 @@ fn interrupted_turn_is_last_step() {
     let more = [events[1].clone(), events[0].clone()];
     assert_eq!(position(&*game, &more).err().map(|stop| stop.at), Some(0));
 
-    // One of two parts of a joint move.
+    // The record contains only one of the two actions of a joint move.
     let game = load("iterated_prisoners_dilemma").unwrap();
     let part = [RecordEvent::Move(MoveRecord { more: true, ..moved(1, 0, Some(0)) })];
     let mut steps = Replay::new(&*game, &part);

@@ -228,14 +228,14 @@ fn onto_decides_which_numbers_can_be_captured() {
 }
 
 #[test]
-fn first_move_action_that_allows_move_decides_capture() {
+fn first_matching_move_action_decides_capture() {
     let two = |first: &str, second: &str| {
         rules(json!({ "kinds": [{ "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }],
             "hidden": { "values": true, "reveal": "contact" },
             "actions": [{ "do": "move", "kind": "v", "steps": "orth", "onto": first }, { "do": "move", "kind": "v", "steps": "king", "onto": second },
                 { "do": "place", "kind": "v", "by": { "0": "all", "1": "all" } }] }))
     };
-    // The other piece's number is unknown, so the comparing action is legal; it decides if it is first in the list.
+    // The target's number is unknown, so the action that compares numbers is legal. The first matching action decides.
     let s = after(&two("opp_lower", "opp_any"), &["c3=1", "c4=5", "c3-c4"]);
     assert_eq!((board_text(&s).contains("o1"), s.captured), (true, [0, 0]));
     let s = after(&two("opp_any", "opp_lower"), &["c3=1", "c4=5", "c3-c4"]);
@@ -371,7 +371,7 @@ fn reach_and_eliminated_end_game() {
     assert_eq!((winner(&s), s.over.map(|o| o.why)), (WON(0), Some(Why::Reach)));
     let s = after(&r, &["c4-c3", "c2-c3"]);
     assert_eq!((winner(&s), s.over.map(|o| o.why)), (WON(1), Some(Why::Eliminated)));
-    // A seat with pieces left to place is not eliminated, nor is one that never had a piece.
+    // A seat is not eliminated if it has pieces left to place, or if it never had a piece.
     let both = json!([{ "do": "move", "kind": "s", "steps": "orth", "range": 2, "onto": "empty_or_opp_any" },
         { "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } }]);
     let r = rules(json!({ "actions": both, "setup": setup, "end": [{ "if": "eliminated", "then": "win" }] }));
@@ -382,7 +382,7 @@ fn reach_and_eliminated_end_game() {
 
 #[test]
 fn stuck_condition_supports_each_result() {
-    // Seat 1 may place on c3 only, and seat 0 takes it.
+    // Seat 1 may place on c3 only, and seat 0 occupies that cell.
     let r = |more: serde_json::Value| {
         let mut doc = json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "centre" } }],
             "score": [{ "per": "piece", "pts": 1 }] });
@@ -412,7 +412,7 @@ fn ply_cap_scores_board() {
     let r = rules(json!({ "ply_cap": 3, "score": [{ "per": "piece", "pts": 1 }] }));
     let s = after(&r, &["a1", "a2", "a3"]);
     assert_eq!((winner(&s), s.over.map(|o| o.why), s.ply), (WON(0), Some(Why::PlyCap), 3));
-    // A condition that holds in the same ply takes precedence.
+    // An end condition that is met on the last ply takes precedence over the ply cap.
     let r = rules(json!({ "ply_cap": 3, "end": [{ "if": "pieces_ge", "n": 2, "then": "win" }] }));
     assert_eq!(after(&r, &["a1", "a2", "a3"]).over.map(|o| o.why), Some(Why::PiecesGe));
 }
@@ -529,7 +529,7 @@ fn simultaneous_end_conditions_are_checked_for_both_seats() {
     assert_eq!(winner(&s), WON(1), "both seats meet the condition, and the tie-break favors seat 1");
     let s = after(&r, &["a1 & b1", "a2 & b1-c1"]);
     assert_eq!(winner(&s), WON(0));
-    // A seat without an action does nothing; if neither has one, the board is scored.
+    // A seat without an action does nothing. If neither seat has an action, the board is scored.
     let r = rules(
         json!({ "mode": "simultaneous", "actions": [{ "do": "place", "kind": "s", "by": { "0": "row1", "1": "centre" } }] }),
     );
@@ -545,7 +545,7 @@ fn simultaneous_end_conditions_are_checked_for_both_seats() {
 #[test]
 fn simultaneous_effects_start_from_same_board() {
     let r = both(json!({ "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "flip" }] }));
-    // Each effect flips the other's new piece: both effects apply to the same board.
+    // Each seat's effect flips the new piece of the other seat: both effects apply to the same board.
     let s = after(&r, &["c3 & c4"]);
     board_is(&s, [". . . . .", ". . o . .", ". . x . .", ". . . . .", ". . . . ."]);
     let r = both(json!({ "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "remove" }] }));

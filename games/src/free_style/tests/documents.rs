@@ -15,7 +15,7 @@ fn builtin_rules_have_stored_canonical_form_and_hash() {
     ] {
         let r = Rules::built_in(k);
         assert_eq!((canonical(&r.canonical).as_str(), r.hash.as_str()), (wanted.trim(), hash));
-        assert_eq!(r.canonical.to_string(), wanted.trim(), "the value is in the order of the canonical form");
+        assert_eq!(r.canonical.to_string(), wanted.trim(), "the keys of the value are in canonical order");
         let verdict = validate::verdict(&r.canonical);
         assert_eq!((verdict.issues, verdict.warnings), (vec![], vec![]), "F{k}");
     }
@@ -197,7 +197,7 @@ fn all_issues_are_reported_at_once() {
 
 #[test]
 fn document_with_warnings_is_valid() {
-    // Two of three corners by chance, and the first seat has one more ply.
+    // With a cap of 3 plies, the seat that moves first places two pieces and the other seat one.
     let value = f1(json!({ "ply_cap": 3, "effects": [], "end": [] }));
     let verdict = validate::verdict(&value);
     let codes: Vec<&str> =

@@ -51,8 +51,8 @@ fn sandwich_needs_own_piece_at_far_end() {
 fn line_rest_affects_other_pieces_of_line() {
     let setup = stones(&["a3", "b3", "c1", "c2", "d4", "e3"], &[]);
     let r = placing(json!([{ "on": "place", "cells": "line_rest", "who": "own", "then": "remove" }]), setup);
-    // A row of five with c3 would be a3 to e3, but d3 is missing; a3 to c3 and c1 to c3 are three long, c3 and d4 only
-    // two.
+    // The row a3 to e3 is interrupted at d3. a3 to c3 and c1 to c3 are lines of three pieces; c3 and d4 are only two
+    // pieces.
     let s = after(&r, &["s:c3"]);
     board_is(&s, [". . . . .", ". . . o .", ". . o . o", ". . . . .", ". . . . ."]);
     assert_eq!(s.captured, [0, 0], "own pieces are not captures");

@@ -122,7 +122,7 @@ fn chance_draws_rules_if_seats_do_not_agree() {
     assert_eq!(s.turn(), ToMove::Chance);
     s.play_chance(2).unwrap();
     assert_eq!(s.view(Viewer::Public).value()["rules"]["name"], "hidden numbers");
-    assert_eq!(s.turn(), ToMove::Seat(1), "seat 0 counts as the author, and the other one moves first");
+    assert_eq!(s.turn(), ToMove::Seat(1), "seat 0 counts as the author, and seat 1 moves first");
     let game = load("free_style(messages=2,fallback=F1)");
     let mut s = game.start();
     s.play(0, 1).unwrap();
@@ -253,7 +253,7 @@ fn invalid_documents_are_refused_with_path() {
         ["/rules/actions/0/by/0", "/rules/actions/0/kind", "/rules/end", "/say"],
         "all flaws at once, in order"
     );
-    // The proposal changes, so the hash of the first one is stale.
+    // A new proposal replaces the first proposal, whose hash is then stale.
     s.play(0, 1).unwrap();
     s.play(1, 4).unwrap();
     s.play(0, 0).unwrap();
@@ -280,8 +280,8 @@ fn negotiation_marks_are_counted() {
         out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect()
     };
     assert_eq!(step(0, 0), Vec::<serde_json::Value>::new(), "no proposal was open");
-    // line4 and turncoats differ in the name, an effect of six values, an end with two values against five, and a score
-    // of three values.
+    // The rules line4 and turncoats differ in the name (1), an effect (6 values), an end (2 and 5 values), and a score
+    // (3 values).
     assert_eq!(step(1, 1), [json!([1, "edit_distance", 1.0 + 7.0 + 5.0 + 4.0])]);
     assert_eq!(step(0, 4), Vec::<serde_json::Value>::new());
     assert_eq!(step(1, 4), Vec::<serde_json::Value>::new());

@@ -93,7 +93,7 @@ fn sampled_documents_cover_every_clause() {
                 let mut here = BTreeMap::new();
                 clauses(&rules.canonical, "", &mut here);
                 here.into_keys().for_each(|key| *counts.entry(key.replace('"', "")).or_default() += 1);
-                // 100 games each, and 1,000 of every sixtieth.
+                // Plays 100 games of each valid document, and 1,000 games of every sixtieth.
                 let mut games = Stream::from_text(&rules.hash);
                 for k in 0..if valid % 60 == 0 { 1_000 } else { 100 } {
                     let s = validate::random_game(&rules, k % 2, &mut games);
@@ -125,9 +125,9 @@ fn sampled_documents_cover_every_clause() {
     assert!(rare.is_empty() || total < 10_000, "too few of {valid} valid documents contain {rare:?}");
 }
 
-/// Checks every position of each random game, not only the last one.
+/// Checks every position of each random game, not only the last position.
 #[test]
-fn sampled_games_have_sound_positions() {
+fn random_games_satisfy_position_invariants() {
     let mut rng = Stream::from_text("ludex.v1:free_style:positions");
     for _ in 0..scaled(60) {
         let rules = sample::valid(&mut rng);
@@ -150,7 +150,7 @@ fn sampled_games_have_sound_positions() {
 
 /// Plays random ids, legal or not, in any position: the game must not panic.
 #[test]
-fn illegal_ids_are_harmless() {
+fn illegal_ids_never_panic() {
     let mut rng = Stream::from_text("ludex.v1:free_style:any");
     for _ in 0..scaled(60) {
         let rules = sample::valid(&mut rng);

@@ -60,16 +60,16 @@ fn impossible_flags_are_corrected() {
         }
         ask(question).unwrap()["corrected"].clone()
     };
-    // The own hand holds another copy, so this is not the last tile.
+    // The hand holds another copy of the winning tile, so the tile is not the last of its kind.
     let pair = "W1 W2 W3 B4 B5 B6 T7 T8 T9 W5 B7 B8 B9";
     assert_eq!(corrected(pair, "W5", json!({ "fourth_tile": true })), json!(["fourth_tile"]));
-    // Three copies are in an own pung, so it is the last tile.
+    // The hand's pung holds the other three copies, so the winning tile is the last of its kind.
     let pung = json!({ "pack": [["PENG", "B9", 1]] });
     assert_eq!(corrected("W1 W2 W3 B4 B5 B6 W5 W5 B7 B8", "B9", pung), json!(["fourth_tile"]));
     // A replacement requires a kong.
     let drawn = json!({ "self_drawn": true, "about_kong": true });
     assert_eq!(corrected(PLAIN, "B9", drawn), json!(["about_kong"]));
-    // A tile with another copy in the own hand was not robbed.
+    // A robbed tile has no other copy in the hand.
     assert_eq!(corrected(pair, "W5", json!({ "about_kong": true })), json!(["about_kong"]));
     assert_eq!(corrected(PLAIN, "B9", json!({ "about_kong": true })), Value::Null);
 }
@@ -122,7 +122,7 @@ fn total_points_depend_on_exclusions_and_edition() {
         }
         ask(question).unwrap()["flowerless"].clone()
     };
-    // Thirteen Orphans from the wall: 88 and Self-Drawn.
+    // Thirteen Orphans is worth 88 points, and Self-Drawn adds 1.
     let orphans = "W1 W9 B1 B9 T1 T9 F1 F2 F3 F4 J1 J2 J3";
     assert_eq!(total(orphans, "J3", json!({ "self_drawn": true })), 89);
     assert_eq!(total(orphans, "J3", json!({})), 88);
@@ -151,7 +151,7 @@ fn losing_hand_is_answered_with_shanten() {
 #[test]
 fn distances_agree_with_brute_force_search() {
     let mut rng = Stream::from_text("mahjong distances");
-    // All sets and pairs by the tiles that they use.
+    // All sets and pairs, each as the list of its tiles.
     let sets: Vec<Vec<usize>> = (0..KINDS)
         .map(|t| vec![t, t, t])
         .chain((0..KINDS).filter(|&t| tiles::chow_middle(t as Tile)).map(|t| vec![t - 1, t, t + 1]))
@@ -163,7 +163,7 @@ fn distances_agree_with_brute_force_search() {
         })
     }
     for _ in 0..40 {
-        // Four standing tiles: a set and a pair are needed.
+        // Hands of four standing tiles and three melds need a set and a pair.
         let mut all: Vec<Tile> = tiles::list(&[COPIES; KINDS]).collect();
         let kinds = 1 + rng.below(KINDS);
         all.retain(|&t| usize::from(t) < kinds.max(2));

@@ -71,7 +71,7 @@ fn won_hand_is_marked() {
     let (all, _) = marks(&game, walls(&game, HANDS), &robbed);
     assert_eq!(won_by(&all), ["paid", "paid", "dealt_in", "robbed"]);
 
-    // North, with the B5 of south in its own wall.
+    // North draws the winning B5, which is in its own wall instead of south's.
     let mut drawn = HANDS;
     (drawn[0], drawn[3]) = ("W1 W1 W1 W1 W2 W2 W2 W3 W3 W3 W9 W9 T9", "B1 B1 B2 B3 B4 B7 B8 B9 W4 W5 W6 B6 B7 B5");
     let moves = ["DRAWN", PASSES, "DRAWN", PASSES, "DRAWN", PASSES, "HU"];

@@ -23,7 +23,7 @@ const WALL_42: [&str; SEATS] = [
 
 #[test]
 fn walls_depend_on_seed_only() {
-    // Two winds, two presets, two ways of play: the same walls in the same hand.
+    // The walls of a hand do not depend on the prevalent wind, the preset, or the moves of earlier hands.
     let wall = |text: &str, style: u64, hand: usize| {
         let game = rules(text);
         let (mut s, mut draw) = (game.start(), Draw::new("mcr_mahjong", 7, 0));
@@ -198,7 +198,7 @@ fn overridden_claims_are_secret() {
             assert_eq!(array(&a), array(&b), "{what}");
         }
     }
-    // A HU later in turn order, with two false ones.
+    // Two seats declare a false HU. The HU of the later seat in turn order is overridden.
     let game = rules("mcr_mahjong(errors=botzone)");
     let end = |answers: &str| {
         let mut s = walls(&game, CLAIMS);

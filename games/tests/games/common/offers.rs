@@ -256,14 +256,14 @@ impl GameMoves for Offers {
             (ToMove::Seat(0), Value::Object(map)) if seat == 0 => match map.get("offer").and_then(Value::as_u64) {
                 Some(0) => Ok(ParsedMove::Action(if self.flaw("hears_illegal") { 0 } else { PASS })),
                 Some(n) if n <= 9 => Ok(ParsedMove::Document(json!({ "offer": n }))),
-                _ => issue("/offer", &map.get("offer").cloned().unwrap_or_default(), "0 to 9".into(), "no such offer"),
+                _ => issue("/offer", &map.get("offer").cloned().unwrap_or_default(), "0 to 9".into(), "unknown offer"),
             },
             (ToMove::Seat(1), Value::String(words)) if seat == 1 && !words.trim().is_empty() => {
                 let words = if self.flaw("not_canonical") { format!("{words}.") } else { words.trim().to_owned() };
                 Ok(ParsedMove::Document(words.into()))
             }
             (ToMove::Simultaneous(_), Value::Object(map)) => Ok(ParsedMove::Document(json!({ "stake": map["stake"] }))),
-            _ => issue("", said, "an offer, or words of refusal".into(), "not understood"),
+            _ => issue("", said, "an offer, or words of refusal".into(), "expected an offer or text"),
         }
     }
 
