@@ -90,7 +90,7 @@ impl Agent for LandlordBot {
             (_, Style::Policy(sense)) => self.by_policy(&seen, ask, sense),
             (_, Style::Search(worlds)) => self.by_search(&seen, ask, worlds),
         };
-        // Plays that the fast policy omits (OpenSpiel's restricted chains) are beaten by the smallest play.
+        // If the policy's choice is illegal (it ignores OpenSpiel's chain restriction), makes the smallest legal play.
         let choice = choice.filter(|a| ask.legal.binary_search(a).is_ok()).or_else(|| self.smallest(ask.legal));
         choice.map(MoveReply::id).ok_or_else(|| AgentError::failed("expected at least one legal action, got none"))
     }

@@ -41,7 +41,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 }
 
 enum Style {
-    /// Player that follows the first of these rules that returns an action.
+    /// Player that takes the action of the first rule that returns an action.
     HanabiRules(&'static [fn(&HanabiTable, &mut ludex_env::Stream) -> Option<table::BotAction>]),
     Conventions,
 }

@@ -1,5 +1,5 @@
-//! Bots for the iterated prisoner's dilemma: the classic tournament strategies, and one that infers the opponent's
-//! strategy. Action ids: 0 cooperates, 1 defects.
+//! Bots for the iterated prisoner's dilemma: the classic tournament strategies, and a bot that infers the
+//! opponent's strategy. Action ids: 0 cooperates, 1 defects.
 
 use std::sync::Arc;
 

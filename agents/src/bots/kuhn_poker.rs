@@ -31,7 +31,7 @@ struct Honest;
 impl Agent for Honest {
     fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
-        // There is one more card than seats.
+        // The deck has one more card than seats.
         let upper = 2 * usize::from(seen.card.unwrap_or(0)) >= seen.chips.len();
         Ok(MoveReply::id(u32::from(upper)))
     }

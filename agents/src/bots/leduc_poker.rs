@@ -21,7 +21,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     require_game(GAME, spec, game)?;
-    // Cards are ranks if suits do not matter; otherwise each rank has two cards.
+    // A card number is a rank if suits are not distinguished; otherwise each rank has two card numbers.
     let suits = game.spec().params.get("suit_isomorphism") != Some(&true.into());
     Ok(Arc::new(Honest { suits }))
 }
@@ -37,7 +37,7 @@ impl Agent for Honest {
         let rank = |card: u8| usize::from(if self.suits { card / 2 } else { card });
         let (own, board) = (seen.card.map_or(0, rank), seen.board.map(rank));
         let (pair, highest) = (board == Some(own), seen.chips.len());
-        // On a board of another rank, the highest rank loses to any pair.
+        // If the board has a different rank, a card of the highest rank loses to any pair with the board.
         let [fold, call, raise] = [0, 1, 2];
         let wanted = if pair || (own == highest && board.is_none()) {
             raise
@@ -46,7 +46,7 @@ impl Agent for Honest {
         } else {
             fold
         };
-        // Never folds if it may check, and calls the last raise.
+        // If the wanted action is illegal, calls. If there is nothing to pay, calls instead of folding.
         let best = if ask.legal.contains(&wanted) { wanted } else { call };
         let must_pay = seen.chips.get(ask.seat) < seen.chips.iter().max();
         Ok(MoveReply::id(if best == fold && !must_pay { call } else { best }))

@@ -78,7 +78,7 @@ impl Agent for Odds {
         let seen: View = view(ask)?;
         let call = (self.dice * self.sides) as Action;
         let lie = seen.bids.last().map_or(0.0, |bid| 1.0 - self.likely(bid.map(usize::from), &seen.dice));
-        // Of equal bids the highest, which leaves the next seat fewer options.
+        // Among equally likely bids, chooses the highest, which leaves the next seat fewer options.
         let mut best = (call, lie);
         for &bid in ask.legal.iter().filter(|&&a| a < call) {
             let likely = self.likely(self.meaning(bid), &seen.dice);

@@ -1,5 +1,5 @@
-//! Bots for international mahjong (MCR): two that minimize shanten, and one that plans for a hand of at least eight
-//! points (`plans`).
+//! Bots for international mahjong (MCR): two bots that minimize shanten, and a bot that plans for a hand of at least
+//! eight points (`plans`).
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -108,8 +108,8 @@ fn claimed(a: Action, offer: Tile, hand: &Counts) -> Option<(Counts, Meld)> {
     }
 }
 
-/// Returns the offered tile if another seat discarded it. Returns `None` if there is no offer or the tile was added to
-/// a kong.
+/// Returns the offered tile if another seat discarded it. Returns `None` if there is no offer, or if the tile promotes
+/// a pung to a kong.
 fn discard(seen: &View) -> Option<Tile> {
     seen.offer.as_ref().filter(|offer| !offer.kong).map(|offer| offer.tile.0).filter(|&t| usize::from(t) < KINDS)
 }

@@ -37,7 +37,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
 ];
 
 const SIMULATIONS: ArgKind = ArgKind::Int { min: 1, max: 1_000_000 };
-/// Divisor that determines the number of random plans: hill climbing with n trials starts after n / `FRESH` of them.
+/// Divisor of the number of random plans: hill climbing with n trials starts after n / `FRESH` random plans.
 const FRESH: u64 = 10;
 
 /// Fixed plan of each side.
@@ -96,7 +96,7 @@ fn planner<C: PlanEngine>(spec: &AgentSpec, game: &GameRef, sound: [&str; 2]) ->
     };
     let fixed = |side: Side| {
         let document = serde_json::from_str(sound[side]).unwrap_or_default();
-        // If the budget is too small, uses the example of the rules, which costs half.
+        // If the fixed plan is over budget, uses the example of the rules, which costs at most half the default budget.
         legal(&game, side, &document).unwrap_or_else(|| game.engine().example(side))
     };
     let sound = [fixed(0), fixed(1)];
@@ -134,8 +134,8 @@ impl<C: PlanEngine> Planner<C> {
         (ended.winner == side, ended.value[side])
     }
 
-    /// Returns the best of `sims` plans against `other`, the first of which is `first`. Also returns true if the search
-    /// was cut short by the time limit.
+    /// Returns the best plan against `other` that the style finds, starting with `first`. Also returns true if the
+    /// search was cut short by the time limit.
     fn answer(
         &self,
         side: Side,
@@ -158,7 +158,7 @@ impl<C: PlanEngine> Planner<C> {
             let plan =
                 if n <= fresh { engine.random(side, budget, rng) } else { engine.vary(side, budget, &best.1, rng) };
             let worth = self.worth(side, &plan, other);
-            // Hill climbing also accepts equal plans.
+            // Hill climbing also accepts plans of equal value.
             if worth > best.0 || n > fresh && worth == best.0 {
                 best = (worth, plan);
             }

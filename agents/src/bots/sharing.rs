@@ -142,7 +142,7 @@ impl Agent for Negotiator {
 impl Negotiator {
     fn reply(&self, deal: &SharedPool) -> NegotiationMove {
         let bayesian = matches!(self.style, Style::Bayesian);
-        // Simple styles need the opponent's values only if they affect their own return.
+        // Other styles need the opponent's values only if the seat's return depends on these values.
         let beliefs = if bayesian || deal.difference { Beliefs::new(deal, bayesian) } else { Beliefs::even(deal) };
         let splits = lists(&deal.pool);
         let gains: Vec<f64> = splits.iter().map(|kept| beliefs.gain(deal, kept)).collect();
@@ -151,7 +151,7 @@ impl Negotiator {
         let offered = deal.received().next_back().filter(|_| !deal.offers.is_empty());
         let offered = offered.map(|offer| beliefs.gain(deal, &deal.rest(offer)));
         if let Some(gain) = offered.filter(|_| deal.last_chance()) {
-            // Last move.
+            // The seat's last move: any acceptable gain is better than no agreement.
             if gain >= least && gain >= 0.0 {
                 return NegotiationMove::Agree;
             }
@@ -172,7 +172,7 @@ impl Negotiator {
             }
             let given = deal.rest(kept);
             let worth = if last_word { gains[i] * beliefs.accepts(deal, &given) } else { beliefs.liking(&given) };
-            // Of equally good splits, prefers the larger own gain.
+            // Among equally good splits, prefers the split with the larger gain.
             if best.is_none_or(|(w, g, _)| worth > w || worth == w && gains[i] > g) {
                 best = Some((worth, gains[i], i));
             }
@@ -203,7 +203,7 @@ const LATE: f64 = 2.0;
 /// Share of the maximum gain that the Bayesian negotiator demands while the opponent keeps conceding.
 const HOLDS: f64 = 0.75;
 
-/// Returns true if each offer of the opponent was at least as good as the previous one, and the last one was better.
+/// Returns true if each offer of the opponent was at least as good as the previous offer, and the last was better.
 fn concedes(deal: &SharedPool, beliefs: &Beliefs) -> bool {
     let gains: Vec<f64> = deal.received().map(|offer| beliefs.gain(deal, &deal.rest(offer))).collect();
     gains.is_sorted() && matches!(gains[..], [.., before, last] if last > before)

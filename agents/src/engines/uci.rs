@@ -2,10 +2,10 @@
 //!
 //! Every move request sends the whole game: `ucinewgame`, which clears the hash table, then
 //! `position fen START moves ...`, from which the engine detects repetitions. Engines run with one thread. If only
-//! `nodes` or `depth` limits the search, the same game so far always gives the same move. Two kinds of settings weaken
+//! `nodes` or `depth` limits the search, the same moves always lead to the same reply. Two kinds of settings weaken
 //! the engine. `skill` and `elo` are engine options; Stockfish draws the resulting errors from the clock. `within=30`
-//! requests several lines and plays a random one of those at most 30 centipawns worse than the best. The choice comes
-//! from the turn's stream, so the same key gives the same move.
+//! requests several lines and plays a random move among those at most 30 centipawns worse than the best. The choice
+//! comes from the turn's stream, so the same key gives the same move.
 //!
 //! Any other argument is an option of the engine, with spaces written as underscores: `Move_Overhead=50`. Options that
 //! the engine does not list are refused by name at the first move request; building an agent starts no program.
@@ -314,7 +314,7 @@ impl PvLines {
         let most = self.best.iter().flatten().map(|line| line.score).max()?;
         let mut near: Vec<&String> = Vec::new();
         for line in self.best.iter().flatten().filter(|line| line.score >= most - within) {
-            // The last lines of a stopped search may be older than the first and repeat a move.
+            // If a search is stopped, its last lines may be from a lower depth than its first line, and repeat a move.
             if !near.contains(&&line.first) {
                 near.push(&line.first);
             }

@@ -48,7 +48,7 @@ pub fn forecast(
     let length = |of: &dyn Fn(&&ChatMessage) -> bool| {
         estimate(messages.iter().filter(of).map(|m| m.content.chars().count()).sum()) as f64
     };
-    // A conversation repeats its earlier prompts. They are about as long as this one.
+    // A conversation repeats its earlier prompts. They are about as long as this prompt.
     let earlier = settings.wording.memory.map_or(0.0, |most| most.min(ask.turn as usize) as f64);
     let question = length(&|_| true) + earlier * length(&|m| m.role == ChatRole::User);
     let answer = answer.map_or_else(|| typical_out_tokens(spec), Ok)?;
@@ -60,7 +60,7 @@ pub fn forecast(
         Method::SelfRefine => 3.0,
         Method::Tot => {
             let (width, votes) = (settings.width as f64, settings.votes as f64);
-            // Each vote of both steps includes all candidates, and each move the chosen plan.
+            // Each vote of both steps includes all candidates. Each call for a move includes the chosen plan.
             width + if settings.width > 1 { 2.0 * votes * width } else { 0.0 }
         }
     };

@@ -166,7 +166,7 @@ fn meant(
         }
         Candidate::Document(document) => {
             let heard = || documents.then(|| parse_move(ask, view, &Move::Document(document.clone())).ok()).flatten();
-            // If the game takes no documents now, an object stands for the only legal move among its values.
+            // If documents are not accepted in this turn, an object denotes the only legal move among its values.
             let speaks = documents && position::schema(ask, view).is_some();
             let leaves = if speaks { Vec::new() } else { leaves(document) };
             let mut moves: Vec<Action> = leaves.iter().filter_map(|text| parsed(text)).collect();

@@ -94,7 +94,7 @@ pub fn answers(hand: Counts, top: &Combo) -> Vec<Combo> {
         if number == 0 {
             return out.push(combo);
         }
-        // Loose cards first, the lowest first; never both jokers.
+        // Wings come from the ranks with the fewest cards left over, the lowest ranks first; never both jokers.
         let mut ranks: Vec<usize> = (0..14).filter(|&r| count(main, r) == 0 && count(hand, r) >= wing).collect();
         ranks.sort_by_key(|&r| (count(hand, r) - wing, r));
         let choices = if number == 1 { ranks.len().min(4) } else { usize::from(ranks.len() >= number) };
@@ -132,7 +132,7 @@ impl SeatKnowledge {
         let next = (self.me + 1) % SEATS;
         let mut risk = 0;
         if size <= 2 && self.threat() == size {
-            // If an opponent has that many cards, the rank should be as high as possible.
+            // An opponent with this many cards could finish by beating the play, so low ranks are risky.
             risk += 20 + 2 * (14 - i32::from(play.rank));
         }
         if next != self.landlord && self.me != self.landlord && self.held[next] == size && size <= 2 {
@@ -175,7 +175,7 @@ pub fn ranked(s: &SeatKnowledge, sense: KnowledgeLevel, splits: &mut Splits) -> 
         Some((top, owner)) => {
             let own = splits.burden(s.hand);
             let will = if together { s.will(*owner) } else { 4 };
-            // Does not beat a partner's play, unless the own play is cheap and low or ends the game.
+            // Does not beat a partner's play, unless the seat's play is cheap and low or ends the game.
             let ally = together && s.friend(*owner);
             let strong = top.rank >= 9 || top.length > 1 || s.held[*owner] <= 3;
             for play in answers(s.hand, top) {

@@ -1,6 +1,6 @@
 //! Splits a hand into plays with the least total burden.
 //!
-//! Burden estimates how hard a hand is to empty. Every play adds burden, and weak plays add more than strong ones,
+//! Burden estimates how hard a hand is to empty. Every play adds burden. Weak plays add more than strong plays,
 //! which win back the lead. Bombs and the rocket reduce the burden. Trios and planes take the weakest single cards and
 //! pairs as wings.
 
@@ -183,7 +183,7 @@ pub fn plays(hand: Counts) -> Vec<Combo> {
     }
     for mut trio in trios {
         let n = usize::from(trio.length);
-        // If there are more wings than needed, the lower ones are taken.
+        // If there are more wings than needed, the lower wings are taken.
         let low = |ranks: &[usize]| (ranks.len() >= n).then(|| ranks[n - 1]);
         let wings = match (low(&ones), low(&twos)) {
             (Some(a), Some(b)) if b < a => Some((&mut twos, 2)),

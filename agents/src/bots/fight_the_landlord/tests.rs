@@ -92,12 +92,12 @@ fn knowledge(me: usize, own: &str, held: [u8; 3], top: Option<(Combo, usize)>) -
 fn farmer_cooperates_with_partner() {
     let splits = &mut Splits::new();
     let queen = Combo::of(Kind::Single, 9, 1, 1);
-    // A farmer passes on the partner's queen and beats the landlord's.
+    // A farmer does not beat its partner's queen, but beats the landlord's queen.
     let own = "334455A2";
     assert_eq!(choose(&knowledge(2, own, [5, 5, 8], Some((queen, 1))), KnowledgeLevel::Together, splits), None);
     assert!(choose(&knowledge(2, own, [5, 5, 8], Some((queen, 0))), KnowledgeLevel::Together, splits).is_some());
     assert!(choose(&knowledge(2, own, [5, 5, 8], Some((queen, 1))), KnowledgeLevel::Alone, splits).is_some());
-    // A farmer leads low for the partner's last card, not for the landlord's.
+    // A farmer leads a low card if its partner has one card left, but not if the landlord has one card left.
     let lead = choose(&knowledge(1, "3KK", [9, 3, 1], None), KnowledgeLevel::Together, splits).unwrap();
     assert_eq!(lead.counts, hand("3"));
     let lead = choose(&knowledge(2, "3KK", [1, 9, 3], None), KnowledgeLevel::Together, splits).unwrap();

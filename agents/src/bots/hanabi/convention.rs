@@ -1,7 +1,7 @@
 //! Convention-based player, in the style of O'Dwyer's HolmesBot and SmartBot.
 //!
-//! A hint that touches a possibly playable card promises that the card is playable. The promised card is the newest one
-//! that no earlier hint has touched. If all were touched before, the newest card without a promise is promised instead.
+//! A hint that touches a possibly playable card promises that the card is playable. The promised card is the newest
+//! touched card that no earlier hint has touched, or else the newest touched card without a promise.
 //! A rank hint promises every card that it touches for the first time. All other hints have only their literal meaning.
 //! A seat discards its oldest card that no hint has touched. Seats that break these conventions lose the bot's trust
 //! and then get only literal hints.
@@ -87,7 +87,7 @@ impl Common {
         let mut deck = rules.cards() - rules.n * rules.hand;
         let mut piles = Piles { fireworks: [0; 5], gone: [0; 25] };
         let mut breaches = vec![0; rules.n];
-        // Promises of cards that the seat now knows: serial, giver, and playable kinds at that time.
+        // All promises so far: serial of the card, giver, and playable kinds at the time of the hint.
         let mut promises: Vec<(usize, Seat, KindSet)> = Vec::new();
         let mut known: Vec<(usize, usize)> = Vec::new();
         for past in &view.moves {
@@ -223,7 +223,7 @@ fn discard(t: &HanabiTable, common: &Common) -> Option<BotAction> {
 fn offers(t: &HanabiTable, common: &Common) -> Vec<Offer> {
     let (good, useless) = (t.piles.playable(&t.rules), t.piles.useless(&t.rules));
     let critical = t.piles.critical(&t.rules);
-    // Cards of others that will be played or are marked already: a second copy is useless.
+    // Kinds of other seats' cards that are promised or touched: further copies need no hint.
     let seen = |wanted: &dyn Fn(&Mark) -> bool| -> KindSet {
         let pairs = t.others().flat_map(|p| t.hands[p].iter().zip(&common.marks[p]));
         pairs.filter(|(_, m)| wanted(m)).filter_map(|(held, _)| held.kind).fold(0, |set, k| set | 1 << k)
@@ -241,7 +241,7 @@ fn offers(t: &HanabiTable, common: &Common) -> Vec<Offer> {
             let mut marks = common.marks[to].clone();
             let mut fresh = hint(&t.rules, &t.piles, &mut marks, &slots, named, t.me);
             if !common.trusts(to) {
-                // The seat plays known playable cards and does not trust hints.
+                // A seat that the bot does not trust plays only cards that it knows to be playable.
                 fresh.clear();
             }
             let having = t.rules.having(named);

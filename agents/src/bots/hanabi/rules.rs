@@ -54,8 +54,8 @@ fn discard_any(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     may_discard(t).then(|| BotAction::Discard(rng.below(t.hands[t.me].len())))
 }
 
-/// Hints at the first playable card whose owner does not know that it is playable. Names the card's rank or color: the
-/// one not hinted yet, or a random one if neither was hinted.
+/// Hints at the first playable card whose owner does not know that it is playable. Names the card's rank or color,
+/// whichever has not been hinted yet; chooses at random if neither has been hinted.
 pub(super) fn tell_playable(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     tell_of(t, rng, t.piles.playable(&t.rules))
 }

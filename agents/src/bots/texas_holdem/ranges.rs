@@ -27,7 +27,7 @@ fn ramp(e: f64, low: f64, high: f64) -> f64 {
 
 /// Infers the range of each opponent from that opponent's actions.
 pub fn of(deck: &Deck, field: &HandEquity, spot: &Spot, preflop: &[f64], rng: &mut Stream) -> Vec<Range> {
-    // Estimated equities of every hand at earlier stages, by the length of the board.
+    // Equities of every hand in earlier rounds, each with the number of board cards in that round.
     let mut thought: Vec<(usize, Vec<f64>)> = Vec::new();
     let boards = spot.others.iter().flat_map(|o| &o.deeds).map(|d| d.board);
     for n in boards {
@@ -45,7 +45,7 @@ pub fn of(deck: &Deck, field: &HandEquity, spot: &Spot, preflop: &[f64], rng: &m
                 None => &field.equities,
             };
             let bar = if deed.raised > 0.0 {
-                // A pot-sized raise indicates the better third, a small raise the better half.
+                // A pot-sized raise indicates a hand in the best third, a small raise a hand in the best half.
                 0.5 + 0.25 * (deed.raised / (deed.pot + deed.owed).max(1.0)).min(1.0)
             } else {
                 needed(deed.owed, deed.pot)

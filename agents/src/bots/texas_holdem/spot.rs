@@ -147,7 +147,7 @@ fn acts_last(table: &TableFacts, hand: &HandView, me: usize, round: usize) -> bo
 
 /// Returns the candidate raises: all legal raises if there are at most four, otherwise half the pot, the pot, twice the
 /// pot and all-in.
-#[allow(clippy::too_many_arguments)] // One place, and all of it numbers of the spot.
+#[allow(clippy::too_many_arguments)] // Called once; the arguments describe the spot.
 fn raises(
     table: &TableFacts,
     legal: &[Action],

@@ -2,7 +2,7 @@
 //! list.
 //!
 //! Ludex always plays the lowest cards of the chosen ranks, and messages contain those cards. Programs that track cards
-//! by messages are therefore exact. Programs that track their own responses still choose the right ranks.
+//! by messages therefore know the exact hand. Programs that track their own responses still know the right ranks.
 
 use serde_json::{Map, Value, json};
 

@@ -268,7 +268,7 @@ fn write() -> String {
             lines.push(format!("{line}\n"));
         }
     };
-    // Seat 0 discards the white dragon, for which two others wait.
+    // Seat 0 discards the white dragon, for which two other seats wait.
     let two = wall(["W2 W3 W5 W6 W7 B2 B3 B4 B5 T2 T3 T5 T6 J3", &orphans("F1"), &orphans("F2"), ""]);
     let rather = |prefer: &'static [&'static str]| {
         move |table: &Table, seat: Seat| {
@@ -291,8 +291,8 @@ fn write() -> String {
         }),
         &mut seen,
     );
-    // Seat 0 claims the white dragon of seat 3, draws the last one, and is robbed by seat 1; seat 2's pung is
-    // overridden.
+    // Seat 0 claims the white dragon of seat 3 for a pung, and promotes the pung with the last white dragon, which is
+    // robbed by seat 1; a pung of seat 2 is overridden.
     let robbed = wall([
         "W2 W3 W5 W6 W7 B2 B3 B4 B5 T2 T3 J3 J3 T8 J3",
         &orphans("F1"),
@@ -315,7 +315,7 @@ fn write() -> String {
         }),
         &mut seen,
     );
-    // A false HU, while another seat wants a pung.
+    // Seat 1 declares a false HU on a tile that seat 2 claims for a pung.
     let pung = wall(["W2 W3 W5 W6 W7 B2 B3 B4 B5 T2 T3 J3 T8", "", "J3 J3 W2 W3 W5 W6 W7 B2 B3 B4 B5 T2 T3", ""]);
     add(
         judge(3, &pung, &mut |table, seat| match (table.view(seat).phase, seat) {
@@ -364,7 +364,7 @@ fn codec_reproduces_requests_of_each_seat() {
         let mut respond = |table: &Table, seat: Seat| {
             let (requests, responses) = table.talk(seat);
             assert_eq!(requests, column("requests", seat, requests.len()), "seat {seat}");
-            // The discard of an overridden claim is unknown.
+            // The discard after an overridden claim is unknown to the codec.
             for (own, kept) in responses.iter().zip(column("responses", seat, responses.len())) {
                 assert!(*own == kept || kept.starts_with(&format!("{own} ")), "seat {seat}: {own}, {kept}");
             }

@@ -43,7 +43,7 @@ fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Co
                     let ask = MoveRequest::on_state(&*state, seat, turns[seat], &legal, AgentKey::Own(&[0; 32]));
                     let ask = ask.with_history(&past);
                     let talk = (codec.talk)(&ask).unwrap();
-                    // Botzone also requests a move of seats that our rules skip.
+                    // Botzone also requests moves from seats that Ludex skips.
                     assert!(talk.turns.len() >= turns[seat] as usize, "{talk:?}");
                     test(&ask, codec, &talk);
                     let a = some_move(&*state, seat, &legal, &mut rng);
@@ -186,7 +186,7 @@ fn ataxx_messages_reproduce_the_board() {
                     assert_eq!(*board.get(&(x as i64, y as i64)).unwrap_or(&'.'), c, "({x}, {y})");
                 }
             }
-            // Moves from every own piece to every empty cell: those within reach are legal, and there are no others.
+            // Tries moves between all pairs of cells. Exactly the legal moves are parsed.
             let mut found = Vec::new();
             let all = || (0..7i64).flat_map(|x| (0..7i64).map(move |y| (x, y)));
             let me = ['x', 'o'][ask.seat];
@@ -264,7 +264,7 @@ fn chess_codec_accepts_exactly_the_legal_moves() {
             }
             found.sort_unstable();
             found.dedup();
-            let under = |a: &Action| *a < 4672 && (a % 73 < 6); // rooks and bishops were not tried
+            let under = |a: &Action| *a < 4672 && (a % 73 < 6); // promotions not tried: rook, bishop
             assert_eq!(found, ask.legal.iter().copied().filter(|a| !under(a)).collect::<Vec<_>>());
         });
     }
@@ -357,7 +357,7 @@ fn hold_em_requests_agree_with_the_view() {
             };
             assert_eq!(&r[key].as_array().unwrap().iter().map(text).collect::<Vec<_>>(), names);
         }
-        // What the request alone says is legal, is.
+        // The legal actions that follow from the request alone equal those of the game.
         let (owed, raises) = books(r);
         let chips = r["my_chips"].as_i64().unwrap();
         let mut legal = vec![0];
@@ -373,7 +373,7 @@ fn hold_em_requests_agree_with_the_view() {
         for odd in [json!(-3), json!(chips), json!(null), json!({"x": 1}), json!(i64::MAX)] {
             assert_eq!((codec.read)(ask, &odd), None, "{odd}");
         }
-        // The requests of turns that are over are those that were sent then.
+        // The requests of earlier turns are consistent too.
         for turn in &talk.turns {
             books(&turn.request);
         }
@@ -426,13 +426,13 @@ fn landlord_messages_contain_dealt_and_played_cards() {
             }
             hand.sort_unstable();
             assert_eq!(hand, seen.hand);
-            // The two plays before this one.
+            // The two plays before this turn.
             let last: Vec<Vec<u8>> = serde_json::from_value(talk.now["history"].clone()).unwrap();
             let mut plays: Vec<Vec<u8>> = vec![vec![], vec![]];
             plays.extend(seen.plays.iter().map(|p| p.cards.clone()));
             assert_eq!(last, plays[plays.len() - 2..]);
             assert_eq!(talk.now.get("own").is_some(), seen.plays.len() < 3);
-            // Any cards of the right ranks are the play; duplicate cards are not a play.
+            // Any cards of the right ranks are accepted as the play. A list with a duplicate card is not.
             for &a in ask.legal.iter().take(40) {
                 let mut rest = hand.clone();
                 let name = ask.view().action_text(ask.seat, a);

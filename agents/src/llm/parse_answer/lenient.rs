@@ -45,7 +45,7 @@ impl LegalMoveTexts {
                 at == 0 || !(line[at - 1].is_alphanumeric() && line[at].is_alphanumeric() && !is_wide(line[at - 1]));
             let able =
                 self.moves.iter().filter(|_| begins).filter_map(|(a, text)| Some((self.end(&line, at, text)?, *a)));
-            // Of texts with a common prefix, the longest counts.
+            // If several moves start here, the move with the longest text counts.
             match able.max_by_key(|(end, _)| *end) {
                 Some((end, action)) => {
                     let word = line[at..end].iter().all(|c| c.is_alphabetic());

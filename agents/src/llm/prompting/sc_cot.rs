@@ -5,7 +5,7 @@ use crate::error::AgentError;
 use crate::llm::call::{MoveAttempt, ParsedCall, most};
 
 /// Samples replies, and returns one with the most frequent legal move. The earliest move wins a tie. If no reply has a
-/// legal move, returns the last one.
+/// legal move, returns the last reply.
 pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     let task = cot::task(attempt.llm.prompts.wording.variant);
     let mut samples = vec![attempt.request_move("sample", &task)?];
