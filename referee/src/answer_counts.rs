@@ -18,7 +18,7 @@ pub struct Answers {
     pub truncated: u64,
 }
 
-/// Minimum share of all replies at which a verdict causes a warning.
+/// Share of all replies, from 0 to 1, at or above which a verdict causes a warning.
 const WORTH: f64 = 0.05;
 
 impl Answers {
@@ -71,7 +71,7 @@ impl Answers {
         ]
     }
 
-    /// Returns one line, with a remedy, for each verdict except `ok` that at least 5 % of all replies have.
+    /// Returns a warning, with a remedy, for each verdict except `ok` that applies to at least 5 % of all replies.
     pub fn warnings(&self) -> Vec<String> {
         let total = self.total();
         let worth = |&(name, n): &(&'static str, u64)| name != "ok" && n > 0 && n as f64 >= WORTH * total as f64;

@@ -2,8 +2,8 @@
 
 use crate::rating::table::Z95;
 
-/// Degrees of freedom above which the normal quantile replaces that of Student's distribution. The two quantiles then
-/// agree to four decimals.
+/// Degrees of freedom above which the normal quantile replaces the quantile of Student's t distribution. The two
+/// quantiles then agree to four decimals.
 const LONG: u32 = 50_000;
 
 /// Returns the probability that a standard normal variable is below `x`, to about 15 digits after the decimal point.
@@ -38,7 +38,7 @@ pub fn quantile(p: f64) -> Option<f64> {
     Some(f64::midpoint(low, high))
 }
 
-/// Returns the 0.975 quantile of Student's distribution with `freedom` degrees of freedom, by bisection.
+/// Returns the 0.975 quantile of Student's t distribution with `freedom` degrees of freedom, by bisection.
 ///
 /// # Panics
 /// If `freedom` is 0.
@@ -73,7 +73,7 @@ fn central_share(t: f64, freedom: u32) -> f64 {
     let theta = (t / f64::from(freedom).sqrt()).atan();
     let (sine, cosine) = theta.sin_cos();
     let odd = freedom % 2 == 1;
-    // Cosine terms with increasing powers, times the ratio of even to odd numbers, or of odd to even ones.
+    // Each term is the previous term times `cosine^2 * k / (k + 1)`.
     let mut term = if odd { cosine } else { 1.0 };
     let mut sum = if freedom == 1 { 0.0 } else { term };
     let mut k = if odd { 2.0 } else { 1.0 };
@@ -89,7 +89,7 @@ fn central_share(t: f64, freedom: u32) -> f64 {
 /// `None` unless all `parts`, the values that `blocks` was computed from, are positive and finite.
 pub fn round_up<const N: usize>(blocks: f64, parts: [f64; N]) -> Option<u64> {
     let positive = parts.iter().all(|part| part.is_finite() && *part > 0.0);
-    // Tolerate rounding errors instead of adding a block.
+    // Rounding errors must not add a block.
     positive.then(|| (blocks - 1e-9 * blocks).ceil().max(2.0) as u64)
 }
 

@@ -34,7 +34,7 @@
 //! - Equal input gives equal output: every random draw (resamples, seatings) comes from an explicit seed.
 //! - Only a [`Verifier`] creates a [`VerifiedRecord`] or a [`GameResult`], so that only verified records are rated.
 //! - A bad line or record is reported with its location, and reading continues.
-//! - Plans ([`schedule`], [`suite`], [`tournament`]) compute due matches from completed ones; callers play them.
+//! - Plans ([`schedule`], [`suite`], [`tournament`]) compute the due matches from the completed matches.
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 

@@ -178,13 +178,13 @@ pub struct MetricQuery {
     pub args: Args,
 }
 
-/// Measurement with its subject.
+/// Value of a metric, with the part and the agent that it describes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricResult {
     /// Part; absent for a metric over all parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// Agent; absent for a metric of all agents.
+    /// Agent; absent for a metric over all agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     #[serde(flatten)]
@@ -258,8 +258,8 @@ impl MetricQuery {
             match param.takes {
                 Takes::Mark if !known.contains(&value) && !COLUMNS.contains(&value) => {
                     let known = [&known[..], COLUMNS].concat();
-                    let (id, game, others) = (self.metric.id, &game.spec().game, did_you_mean(value, &known));
-                    return Err(format!("metric {id}: {} = {value:?}: {game} has no such mark{others}", param.name));
+                    let (id, game, near) = (self.metric.id, &game.spec().game, did_you_mean(value, &known));
+                    return Err(format!("metric {id}: {}: expected a mark of {game}, got {value:?}{near}", param.name));
                 }
                 Takes::Metric => MetricQuery::parse(value)?.check_marks(game)?,
                 _ => {}
@@ -323,7 +323,7 @@ impl MetricQuery {
 fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measurement>>) -> Option<Value> {
     let all = rows.once(key, || {
         let all = rows.of_all();
-        // Ratings of different parts are different scales.
+        // Ratings of different parts are on different scales.
         if all.parts_here().len() == 1 { of(&all) } else { Vec::new() }
     });
     match rows.agent() {
@@ -374,8 +374,8 @@ fn number(measure: Option<Measurement>) -> Option<Value> {
     measure.map(Value::Number)
 }
 
-/// Returns the mean with the normal-approximation interval `mean +- 1.96 s / sqrt(n)`, clipped to the given range, for
-/// `n` numbers with the standard deviation `s`. `None` without numbers; no interval for a single number.
+/// Returns the mean of `n` numbers with the standard deviation `s`, and the interval `mean +- 1.96 s / sqrt(n)` (normal
+/// approximation), clipped to the given range. `None` without numbers; no interval for a single number.
 fn mean(of: &Moments, [least, most]: [f64; 2]) -> Option<Measurement> {
     let (value, half) = (of.mean()?, of.half_width());
     let end = |half: Option<f64>| half.map(|half| (value + half).clamp(least.min(value), most.max(value)));

@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn merged_moments_equal_moments_of_all_values() {
-        // Far from zero, where a sum of squares would lose the spread.
+        // Far from zero, a variance computed from the sum of squares would lose all precision.
         let values: Vec<f64> = (0..1000).map(|k| 1e9 + f64::from(k * k % 71)).collect();
         let all: Moments = values.iter().copied().collect();
         let mut parts = Moments::default();

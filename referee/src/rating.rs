@@ -1,5 +1,5 @@
-//! Ratings from game results. The anchored batch rating is the one to quote; Elo, Glicko-2 and TrueSkill are
-//! sequential.
+//! Ratings from game results. Quote the anchored rating, which rates all games in one batch; Elo, Glicko-2 and
+//! TrueSkill are sequential.
 //!
 //! This module does not depend on games or records: a [`PlayedGame`] holds the player and the score of each seat.
 //! `docs/ratings.md` explains the formulas, and which rating to quote.
@@ -21,7 +21,7 @@ pub mod trueskill;
 pub struct PlayedGame {
     /// Player index of each seat, from 0.
     pub seats: Vec<usize>,
-    /// Score of each seat. Scores are only compared with each other: the higher one wins, and equal scores are a draw.
+    /// Score of each seat. Only comparisons matter: the seat with the higher score wins, and equal scores are a draw.
     pub scores: Vec<f64>,
     /// Team of each seat; empty without teams.
     pub teams: Vec<usize>,
@@ -47,12 +47,12 @@ impl PlayedGame {
         PlayedGame { seats: vec![a, b], scores: vec![score_of_a, 1.0 - score_of_a], ..PlayedGame::default() }
     }
 
-    /// Returns every comparison of two seats: one in a two-player game, and `n (n - 1) / 2` in a free-for-all of `n`
-    /// seats.
+    /// Returns every comparison of two seats: one comparison in a two-player game, and `n (n - 1) / 2` in a
+    /// free-for-all of `n` seats.
     ///
     /// Seats of one team and seats of one player are not compared. A seat without a score counts as 0.
     pub fn duels(&self) -> Vec<Duel> {
-        // Adding 0 turns -0 into 0, so that both are a draw.
+        // Adding 0 turns -0 into 0, so that -0 and 0 compare as a draw.
         let score = |seat: usize| self.scores.get(seat).copied().unwrap_or(0.0) + 0.0;
         let mut out = Vec::new();
         for (i, &a) in self.seats.iter().enumerate() {

@@ -60,7 +60,7 @@ impl fmt::Display for RejectedRecord {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordLines {
     pub found: Vec<SourcedRecord>,
-    /// Lines that are not records.
+    /// Lines that could not be parsed as records.
     pub refused: Vec<RejectedRecord>,
 }
 
@@ -92,7 +92,7 @@ pub fn read_file(path: &Path) -> io::Result<RecordLines> {
 pub struct RawLine {
     /// Location of the line.
     pub source: Source,
-    /// Episode name, if the line comes from a store, which holds the name outside the text.
+    /// Episode name of a line from a store, which holds the name outside the text; `None` for a line from a file.
     pub episode: Option<String>,
     /// Text of the line without surrounding white space.
     pub text: String,
@@ -142,7 +142,7 @@ pub fn raw_lines<R: BufRead>(
             }
             let mut text = match String::from_utf8(bytes) {
                 Ok(text) => text,
-                Err(e) => return refuse(format!("not UTF-8 (at byte {})", e.utf8_error().valid_up_to())),
+                Err(e) => return refuse(format!("expected UTF-8; invalid at byte {}", e.utf8_error().valid_up_to())),
             };
             text.truncate(text.trim_end().len());
             text.drain(..text.len() - text.trim_start_matches('\u{feff}').trim_start().len());
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(lines.found.iter().map(|f| f.source.line).collect::<Vec<_>>(), [1, 6]);
         let messages: Vec<String> = lines.refused.iter().map(RejectedRecord::to_string).collect();
         assert_eq!(lines.refused.iter().map(|r| r.source.line).collect::<Vec<_>>(), [3, 4, 5, 7], "{messages:?}");
-        assert!(messages[1].starts_with("x.jsonl:4: not UTF-8"), "{messages:?}");
+        assert!(messages[1].starts_with("x.jsonl:4: expected UTF-8"), "{messages:?}");
     }
 
     #[test]

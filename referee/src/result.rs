@@ -10,7 +10,7 @@ use crate::answer_counts::Answers;
 use crate::moments::Moments;
 use crate::rating::PlayedGame;
 
-/// Result of a verified record. Only a [`Verifier`](crate::Verifier) creates one, as part of a
+/// Result of a verified record, created only by a [`Verifier`](crate::Verifier) as part of a
 /// [`VerifiedRecord`](crate::VerifiedRecord).
 #[derive(Clone)]
 pub struct GameResult {
@@ -36,7 +36,7 @@ pub struct GameResult {
     /// Reason for the end of the episode.
     pub reason: EndReason,
     pub at_fault: Option<usize>,
-    /// Number of moves; a joint move counts as one, and chance events are excluded.
+    /// Number of moves; a joint move counts as one move, and chance events are excluded.
     pub moves: u32,
     /// Record digest in lower-case hex.
     pub digest: String,
@@ -91,7 +91,7 @@ impl SeatResult {
     }
 }
 
-/// Mark of a seat.
+/// Mark of one of a seat's moves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeatMark {
     pub name: Cow<'static, str>,
@@ -224,7 +224,7 @@ impl GameResult {
     }
 
     /// Appends the agent's role to the name and the spec of each agent, as `NAME/ROLE`, in games whose teams have role
-    /// names. The agents then no longer match the constants of the ladder, which do not distinguish roles.
+    /// names. The agents then match no anchor of the ladder, because the ladder does not distinguish roles.
     pub fn by_role(&mut self) {
         let roles = self.game.info().roles;
         for (seat, team) in self.seats.iter_mut().zip(&self.teams) {

@@ -1,8 +1,7 @@
 //! Input of metrics: matches with their seatings, from verified records or from an imported table.
 //!
-//! [`Rows`] holds the matches in the order of the plan, and the queried agents. Narrowing it
-//! ([`of_part`](Rows::of_part), [`of_agent`](Rows::of_agent), [`of_pair`](Rows::of_pair)) returns other rows without
-//! copying matches.
+//! [`Rows`] holds the matches in the order of the plan, and the queried agents. The methods [`of_part`](Rows::of_part),
+//! [`of_agent`](Rows::of_agent) and [`of_pair`](Rows::of_pair) return narrower rows without copying matches.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -89,7 +88,7 @@ pub struct MetricMatch<'a> {
     pub first: usize,
     /// False if the match does not count: an illegal move ended it, and the plan schedules a replacement.
     pub valid: bool,
-    /// Score of each seat. Scores are only compared with each other.
+    /// Score of each seat, meaningful only in comparison with the other seats.
     pub scores: Vec<f64>,
     /// Reason for the end of the match.
     pub reason: EndReason,
@@ -127,7 +126,7 @@ impl<'a> MetricMatch<'a> {
         }
     }
 
-    /// Returns the seats that count for an agent: its seats, or only those of the first side if the agent meets itself.
+    /// Returns the seats that count for an agent: its seats, or the seats of the first side if it meets itself.
     pub fn seats_of(&self, agent: usize) -> Vec<usize> {
         let own: Vec<usize> = (0..self.players.len()).filter(|&seat| self.players[seat] == agent).collect();
         let first: Vec<usize> = own.iter().copied().filter(|&seat| self.sides.get(seat) == Some(&0)).collect();
@@ -466,8 +465,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Returns the rating of a rung of the game's ladder; `None` if `agent` is not a rung. A rung is found by an anchor
-/// spec, such as `anchor level=2`, or by the spec of its bot. `random` has the rating of level 0.
+/// Returns the rating of an anchor of the game's ladder; `None` if `agent` is not an anchor. An anchor is identified by
+/// its anchor spec, such as `anchor level=2`, or by the spec of its bot. `random` has the rating of level 0.
 pub fn rung(spec: &Spec, agent: &str) -> Option<f64> {
     if agent == "random" {
         return Some(0.0);

@@ -1,8 +1,8 @@
 //! Schedules: opponents, seats and seeds of matches. Matches are played in blocks. All matches of a block share a seed,
 //! and each entrant plays on every seat. With two seats, a block is a seat-swapped pair.
 //!
-//! All entrants of a block have the same luck of seed and seat, so that a difference between their results is skill.
-//! Ratings therefore resample whole blocks.
+//! All entrants of a block get the same luck from the seed and the seats, so a difference between their results
+//! measures skill. Ratings therefore resample whole blocks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,7 +64,7 @@ pub fn may_share_seed(game: &GameRef) -> bool {
     spec.information == Information::Perfect && spec.chance == ChanceMode::Deterministic
 }
 
-/// Seed reuse within a plan. Matches on one seed have the same cards and dice.
+/// Seed reuse within a plan. Matches on one seed deal the same cards and roll the same dice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deals {
@@ -125,7 +125,7 @@ impl MatchSeeds {
     }
 }
 
-/// Reason that a plan is impossible.
+/// Reason why no plan is possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// Fewer entrants than seats.
@@ -268,7 +268,7 @@ mod tests {
             let all: BTreeSet<u64> = places().map(|(pairing, index, turn)| once.of(&pairing, index, turn)).collect();
             assert_eq!(all.len(), 80, "no seed of an agent is drawn twice");
             assert!((0..20).all(|k| !all.contains(&seeds.of(k))));
-            // Another agent in the same meeting gets the same seeds, so that the two can be compared.
+            // Agents 0 and 1 get equal seeds in equal meetings, so that their results can be compared.
             assert_eq!(once.of(&[1, 2], 3, 1), once.of(&[0, 2], 3, 1));
         }
         // echo -n 3:1:0 | openssl dgst -sha256 -hmac secret

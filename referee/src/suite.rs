@@ -56,7 +56,7 @@ const MOST: u64 = 100_000;
 #[error("{0}")]
 pub struct SuiteError(pub String);
 
-/// Suite as defined in its file. Missing policy fields of the parts are filled in.
+/// Suite as defined in its file. Policy fields that a part omits are filled in from the suite's policy.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
@@ -91,7 +91,7 @@ pub struct Suite {
     pub variants: Vec<Variant>,
     #[serde(default, rename = "summary", skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<Summary>,
-    /// Parts in the order of reports.
+    /// Parts, in the order in which reports list them.
     #[serde(rename = "part")]
     pub parts: Vec<PartSpec>,
     /// Tables and figures of reports, in order.
@@ -114,9 +114,10 @@ pub struct MatchPolicy {
     /// Time limit per move in seconds; agents that cannot be interrupted may take longer.
     pub limit_s: u64,
     pub on_timeout: OnTimeout,
-    /// Maximum number of replays of a match after infrastructure failures. After the last one, the match is discarded.
+    /// Maximum number of replays of a match after infrastructure failures. After the last replay, the match is
+    /// discarded.
     pub rematches: u32,
-    /// Policy for a match ended by a fault of the suite's own opponent.
+    /// Policy for a match that ended because an opponent from the suite failed.
     #[serde(skip_serializing_if = "OpponentFault::is_default")]
     pub opponent_fault: OpponentFault,
     /// Policy for a match ended by an illegal move.
@@ -131,11 +132,11 @@ pub struct MatchPolicy {
 pub enum After {
     /// Consequence of the last refusal, after the number of attempts in [`MatchPolicy::tries`].
     Tries(IllegalPolicy),
-    /// Consequence of the last refusal, after a separate number of attempts.
+    /// Consequence of the last refusal, after the number of attempts in [`OwnTries::tries`].
     Own(OwnTries),
 }
 
-/// Separate number of attempts, and the consequence of the last refusal.
+/// Number of attempts, instead of [`MatchPolicy::tries`], and the consequence of the last refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnTries {
@@ -171,7 +172,7 @@ impl MatchPolicy {
         in_range("illegal.tries", illegal.tries.into(), 1, 100)?;
         in_range("unparsed.tries", illegal.unparsed.map_or(1, |unparsed| unparsed.tries.into()), 1, 100)?;
         in_range("limit_s", self.limit_s, 1, 86_400)?;
-        // At most one, so that the names of a run's records are unique.
+        // At most one rematch, so that the names of a run's records are unique.
         in_range("rematches", self.rematches.into(), 0, 1)?;
         in_range("replay_factor", self.replay_factor.into(), 1, 100)
     }
@@ -197,15 +198,15 @@ impl Default for MatchPolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTimeout {
-    /// Infrastructure failure: the match is replayed.
+    /// Infrastructure failure, after which the match is replayed.
     #[default]
     Error,
-    /// Fault of the seat, which loses.
+    /// Loss for the seat that timed out.
     Forfeit,
 }
 
-/// Policy for a match in which the suite's own opponent failed. A missing reply and a timeout are failures. An illegal
-/// move is a failure unless the opponent is a language model. The result of a failed match does not measure the
+/// Policy for a match in which an opponent from the suite failed. A missing reply and a timeout are failures. An
+/// illegal move is a failure unless the opponent is a language model. The result of such a match does not measure the
 /// candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -218,7 +219,7 @@ pub enum OpponentFault {
 }
 
 impl OpponentFault {
-    // Tournaments store their policy as text, and texts of older tournaments do not have this field.
+    // Tournaments store their policy as text, and tournaments of older versions stored it without this field.
     fn is_default(&self) -> bool {
         *self == OpponentFault::default()
     }
@@ -275,7 +276,7 @@ pub struct PartSpec {
     /// Order of the matches: block by block, seating by seating, or random.
     #[serde(default)]
     pub order: Order,
-    /// Number of cycles of a round robin. Each cycle has separate seeds.
+    /// Number of cycles of a round robin. Each cycle has its own seeds.
     #[serde(default = "one")]
     pub cycles: u32,
     /// File of [starts], one per line: block k starts with line k.
@@ -324,7 +325,7 @@ pub enum Schedule {
     Climb,
     /// Each candidate meets levels of the game's ladder; bisection finds the first level that it fails.
     Bisect,
-    /// Each candidate meets each of the other candidates.
+    /// Each candidate meets every other candidate.
     RoundRobin,
     /// The candidates meet in random pairs until their ratings converge, see [`Stop`].
     Converge,
@@ -382,7 +383,7 @@ impl Suite {
     /// Checks that the parts have the data for each figure.
     fn check_figures(&self, games: &Games) -> Result<(), SuiteError> {
         let mut known = Vec::new();
-        // Loading a game takes time, and only figures need it here.
+        // Loading a game takes time, and only the figures need the games here.
         for part in self.parts.iter().filter(|_| !self.figures.is_empty()) {
             let game = part.load(games).map_err(SuiteError)?;
             known.push(KnownPart { id: &part.id, marks: known_marks(&*game) });
@@ -401,8 +402,7 @@ impl Suite {
         Ok(())
     }
 
-    /// Returns the groups of parts in the order of the suite. Each group is given as its name with the ids of its
-    /// parts.
+    /// Returns the groups of parts in the order of the suite, as (name, ids of the parts).
     pub fn groups(&self) -> Vec<(String, Vec<String>)> {
         let mut out: Vec<(String, Vec<String>)> = Vec::new();
         for part in &self.parts {
@@ -514,7 +514,7 @@ impl PartSpec {
             Some(other) if phases.is_empty() => Err(format!("once = {other:?}: {} has no phases", game.spec().string)),
             Some(other) => {
                 let phases = phases.into_iter().collect::<Vec<_>>().join(", ");
-                Err(format!("once = {other:?}: {} has no such phase; it has {phases}", game.spec().string))
+                Err(format!("once: expected phases of {} ({phases}), got {other:?}", game.spec().string))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Tournaments: the due matches as a function of the completed ones.
+//! Tournaments: the due matches as a function of the completed matches.
 //!
 //! The results are the only state: an interrupted tournament continues by computing the due matches again. The results
 //! also suffice to check that the right matches were played.
@@ -7,7 +7,7 @@
 //! plays on every seat; only a two-seat [`TournamentFormat::RoundRobin`] plays single matches. Formats:
 //!
 //! - **round robin**: every pair plays one match. The first seat is drawn so that each entrant has both seats equally
-//!   often; with an odd number of matches, one seat once more.
+//!   often, or one seat once more if the entrant plays an odd number of matches.
 //! - **double round robin**: every pair plays two matches on one seed with the seats swapped. With more than two seats,
 //!   both round-robin formats are identical: every group of entrants plays a block, because a single match cannot be
 //!   fair to all seats.
@@ -19,9 +19,9 @@
 //!
 //! An entrant is eliminated if its own failures ended [`TournamentSettings::strikes`] matches, or if it was excluded
 //! before the start. In round robins and ladders, no match of an eliminated entrant counts for any entrant, not even a
-//! completed one. Opponents that met the entrant before its elimination thus have no advantage. In a swiss tournament,
-//! completed matches count, because the pairings of later rounds depend on them; eliminated entrants are not paired
-//! again.
+//! completed match. Opponents that met the entrant before its elimination thus have no advantage. In a swiss
+//! tournament, completed matches count, because the pairings of later rounds depend on them; eliminated entrants are
+//! not paired again.
 
 mod ladder;
 mod standings;
@@ -62,7 +62,7 @@ impl TournamentFormat {
         TournamentFormat::Swiss { rounds: enough.min(most.max(1)) }
     }
 
-    /// Returns the name of the tie-break for entrants with equal points, if the format has one.
+    /// Returns the name of the tie-break for entrants with equal points; `None` for formats without a tie-break.
     pub fn tie_break(self) -> Option<&'static str> {
         match self {
             TournamentFormat::RoundRobin | TournamentFormat::DoubleRoundRobin => Some("Sonneborn-Berger"),
@@ -158,7 +158,7 @@ impl TournamentResults {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tournament {
     settings: TournamentSettings,
-    /// Random number of each entrant, used to draw seats and orders.
+    /// Position of each entrant in a random permutation, used to assign seats and orders.
     drawn: Vec<usize>,
 }
 
@@ -282,9 +282,9 @@ impl Tournament {
         all
     }
 
-    /// Returns true if `a` has the first seat in its first match against `b`. The entrants form a circle by their drawn
-    /// numbers; if their number is even, one place of the circle is empty. Each entrant has the first seat against the
-    /// entrants in the half of the circle after its own place.
+    /// Returns true if `a` has the first seat in its first match against `b`. The entrants stand in a circle in the
+    /// order of their drawn positions, with one empty place if their number is even. An entrant has the first seat
+    /// against the entrants in the half of the circle after its own place.
     fn is_first(&self, a: usize, b: usize) -> bool {
         let circle = self.settings.entrants | 1;
         (self.drawn[b] + circle - self.drawn[a]) % circle <= circle / 2

@@ -21,7 +21,7 @@ use crate::result::GameResult;
 use replay::{FinalPosition, replay};
 use stream::{SeenDigests, episode_of};
 
-/// Record that passed verification. Only a [`Verifier`] creates one.
+/// Record that passed verification, created only by a [`Verifier`].
 #[derive(Clone)]
 pub struct VerifiedRecord {
     record: Record,
@@ -55,7 +55,7 @@ impl VerifiedRecord {
         self.result.reason
     }
 
-    /// Returns the number of moves. A joint move counts as one, and chance events are excluded.
+    /// Returns the number of moves. A joint move counts as one move, and chance events are excluded.
     pub fn moves(&self) -> u32 {
         self.result.moves
     }
@@ -179,7 +179,7 @@ impl Verifier {
     /// the record.
     ///
     /// # Errors
-    /// Returns the first fault in the order of these checks, with the index of the event at fault if there is one.
+    /// Returns the first fault in the order of these checks, with the index of the event if the fault is in an event.
     pub fn verify(&self, parts: &RecordParts, source: Source) -> Result<VerifiedRecord, RecordFault> {
         let record = parts.clone().record().map_err(|e| RecordFault::new(FaultKind::Damaged, e.to_string()))?;
         self.check(record, source, || named_fault(parts), || digest(parts))
@@ -329,7 +329,7 @@ impl Verifier {
     }
 }
 
-/// Returns the seed, if the record has one. The seed must match its commitment.
+/// Returns the seed, which must match its commitment; `None` if the record has no seed.
 fn seed_of(record: &Record) -> Result<Option<u64>, RecordFault> {
     let wrong = |message: String| Err(RecordFault::new(FaultKind::Seed, message));
     let Some(text) = &record.footer.seed else { return Ok(None) };
@@ -350,7 +350,7 @@ fn seed_of(record: &Record) -> Result<Option<u64>, RecordFault> {
     Ok(Some(seed))
 }
 
-/// Returns the record's `at_fault`, if there is one.
+/// Returns the seat in the record's `at_fault`; `None` if the field is absent.
 fn named_fault(parts: &RecordParts) -> Result<Option<usize>, RecordFault> {
     match parts.footer.get("at_fault").or_else(|| parts.header.get("at_fault")) {
         None => Ok(None),
@@ -418,7 +418,7 @@ fn result(
     Ok(at_fault)
 }
 
-/// Returns true if the lists are equal up to the rounding of decimal text.
+/// Returns true if the lists are equal, up to rounding in the decimal text of the record.
 fn same(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs()))
 }

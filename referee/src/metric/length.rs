@@ -3,7 +3,7 @@
 use super::{Args, Metric, NOT_NEGATIVE, Value, mean, number};
 use crate::rows::Rows;
 
-/// Mean number of moves per game, over all seats. A joint move counts as one, and chance events are excluded.
+/// Mean number of moves per game, over all seats. A joint move counts as one move, and chance events are excluded.
 pub const LENGTH: Metric = Metric {
     id: "length",
     title: "Length",

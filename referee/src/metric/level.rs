@@ -114,10 +114,10 @@ mod tests {
     /// Checks cells of table 2 of BotzoneBench, and the project's rules for edge cases.
     #[test]
     fn levels_equal_published_and_hand_computed_values() {
-        // Gomoku, level 3: 5-0-27 is 31.25.
+        // Gomoku, level 3: 5 wins, 0 draws and 27 losses are a progress of 31.25 %.
         let fives = [[16, 0, 0], [32, 0, 0], [20, 0, 12], [5, 0, 27]];
         assert_eq!(level_and_progress(&fives, false, false), (3, Some(31.25)));
-        // Exactly half passes: hold'em 8-0-8.
+        // Hold'em, level 0: exactly half of the decided matches (8-0-8) passes the level.
         assert_eq!(level_and_progress(&[[8, 0, 8], [3, 0, 12]], false, false), (1, Some(40.0)));
         // A level without decided matches is not passed, and has no progress.
         assert_eq!(level_and_progress(&[[0, 16, 0]], false, false), (0, None));
@@ -125,10 +125,10 @@ mod tests {
         // Draws count half in the corrected form: (1 + 6) / 15 = 7/15.
         assert!((level_and_progress(&[[1, 12, 2]], false, false).1.unwrap() - 200.0 / 3.0).abs() < 1e-12);
         assert!((level_and_progress(&[[1, 12, 2]], false, true).1.unwrap() - 200.0 * 7.0 / 15.0).abs() < 1e-12);
-        // Tic-tac-toe: 19 draws of 32 at the top are 59.4; draws only pass it.
+        // Tic-tac-toe: 19 draws in 32 matches at the top level are 59.4 %; 32 draws pass the level.
         assert_eq!(level_and_progress(&[[16, 0, 0], [0, 19, 13]], true, false), (1, Some(59.375)));
         assert_eq!(level_and_progress(&[[16, 0, 0], [0, 32, 0]], true, false), (2, None));
-        // Below the top, decided matches count: 6 of 16.
+        // Below the top level, progress counts decided matches: 6 wins of 16 are 75 %.
         assert_eq!(level_and_progress(&[[6, 0, 10]], true, false), (0, Some(75.0)));
     }
 }

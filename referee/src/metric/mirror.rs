@@ -66,14 +66,14 @@ fn mirrored_return(rows: &Rows, _: &Args) -> Option<Value> {
     Some(Value::Number(controlled(&pairs)))
 }
 
-/// Returns the mean of the first numbers, with the second numbers, whose expected value is 0, as the control variate.
+/// Returns the mean of the first numbers. The second numbers, whose expected value is 0, are the control variate.
 fn controlled(pairs: &[(f64, f64)]) -> Measurement {
     let n = pairs.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n;
     let (r, c) = (mean(|p| p.0), mean(|p| p.1));
     let sum = |of: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|p| of(p.0 - r, p.1 - c)).sum::<f64>();
     let (rr, rc, cc) = (sum(&|a, _| a * a), sum(&|a, b| a * b), sum(&|_, b| b * b));
-    // Without variance, the mirrors have no information.
+    // Mirrors without variance carry no information.
     let (slope, leverage) = if cc > 0.0 { (rc / cc, c * c / cc) } else { (0.0, 0.0) };
     let value = r - slope * c;
     let spread = (rr - slope * rc).max(0.0) / (n - 2.0);

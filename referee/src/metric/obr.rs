@@ -4,8 +4,8 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of proposed strategies that cost more than the budget. With `form = rounds`, share of rounds played with such
-/// a strategy.
+/// Share of proposed strategies that cost more than the budget. With `form = rounds`, share of rounds played with a
+/// strategy over the budget.
 pub const OBR: Metric = Metric {
     id: "obr",
     title: "Over-budget rate",

@@ -32,8 +32,8 @@ pub(super) struct Picked<'r> {
 }
 
 /// Returns the values of the mark `of` that meet the condition `where`, each with its group from the mark `by`. With
-/// groups, values without a group are omitted. If marks have several values per move, the k-th value of one mark
-/// belongs to the k-th value of the other.
+/// groups, values without a group are omitted. If a move has several values of each mark, the k-th values of the marks
+/// belong together.
 pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
     let (by, only) = (group_of(args), args.get("where"));
     let (groups, conditions) = (by.map(|by| OtherMark::new(rows, by)), only.map(|only| OtherMark::new(rows, only)));
@@ -105,7 +105,7 @@ pub(super) fn word(value: &MarkValue) -> String {
         MarkValue::Number(n) => n.to_string(),
         MarkValue::Word(word) => (*word).to_owned(),
         MarkValue::Text(text) => text.clone(),
-        // More kinds of values may be added.
+        // `MarkValue` is non-exhaustive.
         other => format!("{other:?}"),
     }
 }

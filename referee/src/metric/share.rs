@@ -9,7 +9,7 @@ use crate::rows::Rows;
 /// Share of each value of a mark among all values of the mark; with `is`, the share of this value alone.
 ///
 /// `is` is a word, a number, `>=8`, `<=3` or `4..6`. With `per = match`, the share of the agent's matches that have at
-/// least one such value. With `by`, shares are computed within each group of a second mark of the same move.
+/// least one matching value. With `by`, shares are computed within each group of a second mark of the same move.
 pub const SHARE: Metric = Metric {
     id: "share",
     title: "Share",

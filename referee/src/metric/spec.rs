@@ -15,7 +15,7 @@ pub struct MetricSpec {
     pub args: BTreeMap<String, toml::Value>,
 }
 
-/// Forms of a metric in a suite: text or table.
+/// Forms of a metric in a suite file: a text or a table.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
 enum Written {
@@ -133,7 +133,7 @@ impl Takes {
 pub struct Args(BTreeMap<&'static str, String>);
 
 impl Args {
-    /// Checks arguments and fills in the defaults of missing ones.
+    /// Checks arguments and fills in the defaults of missing arguments.
     ///
     /// # Errors
     /// Returns an error, which names the argument, for an unknown or missing argument, or for a value of the wrong

@@ -101,7 +101,7 @@ fn match_between_candidates_counts_for_the_first_entrant() {
     });
     let agent = |(name, candidate): (&str, bool)| RowAgent { name: name.to_owned(), candidate };
     let counted = |only_a: bool| {
-        // a beats b as `a`, then as the opponent; c, an opponent only, loses to b.
+        // `a` beats `b` as the first entrant, and again as the second; `c`, which is not a candidate, loses to `b`.
         let pairs = [(vec![0, 1], vec![0, 1]), (vec![0, 1], vec![1, 0]), (vec![1, 2], vec![0, 1])];
         let own = |(game, (players, sides)): (_, (Vec<usize>, Vec<usize>))| MetricMatch {
             sides,

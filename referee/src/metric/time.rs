@@ -20,6 +20,6 @@ pub const TIME_PER_MOVE: Metric = Metric {
 fn time_per_move(rows: &Rows, _: &Args) -> Option<Value> {
     let mut times = Moments::default();
     rows.samples().iter().for_each(|s| times.add(&s.own().times));
-    // Runs do not time agents in this process, so that their records are the same on every machine.
+    // Runs do not time in-process agents, so that their records are equal on every machine.
     number(mean(&times, NOT_NEGATIVE).filter(|time| time.value > 0.0))
 }

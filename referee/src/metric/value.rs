@@ -5,7 +5,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measurement {
     pub value: f64,
-    /// Lower end of the 95 % interval, if the metric has one.
+    /// Lower end of the 95 % interval, if the metric has an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Upper end of the 95 % interval.

@@ -14,8 +14,8 @@ pub struct Alpha {
     pub population: u32,
 }
 
-/// Returns the probability that a single mutant takes over the population if its payoff is larger by `gain`:
-/// `(1 - e^-u) / (1 - e^(-m u))`, with `u = alpha * gain` and the population size `m`.
+/// Returns the probability that a single mutant takes over the population if its payoff exceeds the residents' by
+/// `gain`: `(1 - e^-u) / (1 - e^(-m u))`, with `u = alpha * gain` and the population size `m`.
 fn fixation(gain: f64, Alpha { alpha, population }: Alpha) -> f64 {
     let (u, m) = (alpha * gain, f64::from(population.max(1)));
     if u.abs() < 1e-14 {
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn alpha_rank_is_unique_under_neutral_drift_and_uniform_in_a_cycle() {
-        // Strategies 0 and 1 do not beat each other; only neutral drift leads from one to the other.
+        // Strategies 0 and 1 do not beat each other; only neutral drift connects them.
         let payoffs = array![[1.0, 0.0], [0.0, 1.0]];
         assert!(alpha_rank(&payoffs, Alpha { alpha: 1e3, population: 50 }).is_some(), "neutral drift joins them");
         // Each strategy of a cycle of three gets a third.

@@ -7,8 +7,8 @@
 //! P(a wins) = pi_a / D    P(draw) = nu sqrt(pi_a pi_b) / D    P(b wins) = pi_b / D    D = pi_a + pi_b + nu sqrt(pi_a pi_b)
 //! ```
 //!
-//! This module uses Davidson's model rather than Rao-Kupper's, because the rating of a player then depends only on its
-//! points (a draw is half a point), and because the likelihood is concave. `nu / (2 + nu)` is the share of draws
+//! This module uses Davidson's model rather than Rao-Kupper's, because a rating then depends only on the points of the
+//! player (a draw is half a point), and because the likelihood is concave. `nu / (2 + nu)` is the share of draws
 //! between equals. This share is a constant of each ladder; it is estimated together with the strengths only for the
 //! calibration of the ladder.
 //!
@@ -21,7 +21,7 @@
 //! one opponent this is Jeffreys' prior.
 //!
 //! **Intervals.** Percentile bootstrap over pairs. In each resample the prior's half win and half loss are redrawn from
-//! Gamma(1/2), so that a player with identical results also has an interval; with one opponent it is Jeffreys'
+//! Gamma(1/2), so that a player with identical results also has an interval; with one opponent the result is Jeffreys'
 //! interval. `nu` keeps its estimate.
 
 use std::collections::HashMap;
@@ -151,7 +151,7 @@ struct Edge {
 struct Component {
     players: Vec<usize>,
     problem: Problem,
-    /// Index in the problem's `kinds` of each unit.
+    /// Kind of each unit, as an index into the problem's `kinds`.
     units: Vec<usize>,
 }
 
@@ -286,7 +286,7 @@ impl Problem {
                 kind.iter().filter_map(|&(edge, score)| Some((place[edge]?, score))).collect()
             };
             let kinds: Vec<Vec<(usize, f64)>> = self.kinds.iter().map(own).collect();
-            // Units of other components do not matter here.
+            // Units without games in this component are dropped.
             let units = units.iter().copied().filter(|&kind| !kinds[kind].is_empty()).collect();
             let edges = self.edges.iter().zip(&place).filter(|(_, place)| place.is_some()).map(|(e, _)| e.clone());
             Component { players, problem: Problem { edges: edges.collect(), kinds, ..self.clone() }, units }
@@ -486,8 +486,8 @@ fn groups(fixed: &[Option<f64>], edges: &[Edge]) -> (Vec<Option<usize>>, Vec<boo
     (group, held)
 }
 
-/// Returns two terms of a game between players whose strengths differ by `d`: half of the first player's expected wins
-/// minus expected losses, and the term that the game adds to H.
+/// Returns two terms of a game between players whose strengths differ by `d`: half the difference between the first
+/// player's expected wins and expected losses, and the term that the game adds to H.
 fn of_one(d: f64, nu: f64) -> (f64, f64) {
     let t = (-d.abs() / 2.0).exp();
     let whole = 1.0 + t * t + nu * t;

@@ -4,7 +4,7 @@
 //! There is one difference from the paper: updates need not coincide with the ends of rating periods. The time between
 //! two updates of an agent is measured in periods, and the deviation grows in proportion to it. With a time of 1 the
 //! formulas equal those of the paper. An agent that plays a thousand games in an hour thus gets a small deviation, and
-//! one that rests for months a large one.
+//! an agent that does not play for months gets a large deviation.
 
 use std::f64::consts::PI;
 
@@ -121,7 +121,7 @@ mod tests {
         near(after.rating, 1464.06, 0.01);
         near(after.deviation, 151.52, 0.01);
         near(after.volatility, 0.05999, 0.00001);
-        // Step 6 alone is a period without a game.
+        // A period without a game consists of step 6 of the paper only.
         let rested = skill(1500.0, 200.0).after_games(&[], 1.0);
         assert_eq!(rested, skill(1500.0, 200.0).after_rest(1.0, 350.0));
         assert_eq!(format!("{:.4}", rested.deviation), "200.2714");

@@ -2,9 +2,9 @@
 //! NeurIPS 2018).
 //!
 //! The search first follows the path of `p_i (n mu - (A p)_i) = mu` to mu = 0. The path ends in an equilibrium in which
-//! every strategy is either played or worse than the value (A. Goldman and A. Tucker, 1956), which identifies the
-//! strategies that any equilibrium plays. Newton's method then maximizes entropy over the equilibria, with a barrier
-//! for the constraints of the strategies that are not played.
+//! each strategy that is not played has a payoff below the value of the game (A. Goldman and A. Tucker, 1956), so it
+//! plays every strategy that some equilibrium plays. Newton's method then maximizes entropy over the equilibria, with a
+//! barrier for the constraints of the strategies that are not played.
 
 use ndarray::{Array1, Array2, Axis, concatenate};
 
@@ -61,7 +61,7 @@ fn central(a: &Array2<f64>) -> Option<Array1<f64>> {
         }
         let step = solve(&(Array2::from_diag(&slack) - a * &p.view().insert_axis(Axis(1))), &right)?;
         let change = -a.dot(&step);
-        // Shares and slacks stay positive.
+        // A shortened step leaves all shares and slacks positive.
         let mut part = 1.0;
         for (at, by) in p.iter().zip(&step).chain(slack.iter().zip(&change)) {
             if *by < 0.0 {
@@ -131,7 +131,7 @@ mod tests {
         let copied =
             array![[0.0, 0.0, -1.0, 1.0], [0.0, 0.0, -1.0, 1.0], [1.0, 1.0, 0.0, -1.0], [-1.0, -1.0, 1.0, 0.0],];
         near(copied, &[1.0 / 6.0, 1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0]);
-        // One strategy beats the others.
+        // One strategy beats all other strategies.
         near(array![[0.0, 1.0, 0.5], [-1.0, 0.0, 0.1], [-0.5, -0.1, 0.0]], &[1.0, 0.0, 0.0]);
         // Two equal strategies beat a third.
         near(array![[0.0, 0.0, 1.0], [0.0, 0.0, 0.2], [-1.0, -0.2, 0.0]], &[0.5, 0.5, 0.0]);

@@ -44,8 +44,8 @@ impl Tally {
 
     /// Returns the share of points with its Wilson interval, where a draw is half a point; `None` without games.
     ///
-    /// The interval treats every game as one trial with probability `value`. This is exact without draws; with draws
-    /// the interval is too wide, because a draw varies less than a win or a loss.
+    /// The interval treats every game as one trial with probability `value`. The interval is exact without draws, and
+    /// too wide with draws, because a draw varies less than a win or a loss.
     pub fn score(&self) -> Option<Interval> {
         wilson(self.wins as f64 + 0.5 * self.draws as f64, self.games() as f64)
     }

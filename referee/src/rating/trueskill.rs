@@ -17,10 +17,10 @@ pub struct TrueSkill {
 /// Returns the skill of each of `players` after all games (Herbrich, Minka, Graepel 2006): initial mean 25 and standard
 /// deviation 25/3, beta 25/6, tau 25/300, draw probability 0.10.
 ///
-/// Seats of one team are rated as a team; a team's score is that of its first seat. Tied teams are ordered by their
-/// first seats, as in the Python package; with three or more teams, the order slightly affects the skills. After a
-/// forfeit among three or more seats, the other seats count as tied. Games of a player against itself, and games of one
-/// seat, change nothing.
+/// Seats of one team are rated as a team; a team has the score of its first seat. Tied teams are ordered by their first
+/// seats, as in the Python package; with three or more teams, the order slightly affects the skills. After a forfeit
+/// among three or more seats, the other seats count as tied. Games of a player against itself, and games of one seat,
+/// change nothing.
 ///
 /// # Panics
 /// If a game names a player outside `0..players`.

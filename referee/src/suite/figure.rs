@@ -344,7 +344,7 @@ impl Figure {
         let know = |mark: &str| {
             let names: Vec<&str> = known.iter().copied().collect();
             let there =
-                if names.is_empty() { "they have none".into() } else { format!("there are: {}", names.join(", ")) };
+                if names.is_empty() { "they have no marks".into() } else { format!("allowed: {}", names.join(", ")) };
             if known.contains(mark) {
                 Ok(())
             } else {
@@ -371,7 +371,7 @@ impl Figure {
         Ok(())
     }
 
-    /// Checks that the figure has all fields that its kind needs, and no fields that its kind does not support.
+    /// Checks that the figure has all fields that its kind needs, and no field that the kind does not support.
     fn check_fields(&self, kind: FigureKind) -> Result<(), String> {
         let given = [
             ("rows", self.rows.is_some()),

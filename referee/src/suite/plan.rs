@@ -1,5 +1,5 @@
-//! Due matches of a suite, as a function of the completed ones. An interrupted run continues by computing the due
-//! matches again. Equal results of a ladder lead to the same level.
+//! Due matches of a suite, as a function of the completed matches. An interrupted run continues by computing the due
+//! matches again.
 
 mod entrants;
 mod ladder;
@@ -89,7 +89,7 @@ impl MatchKey {
 pub enum MatchScore {
     /// Points of the first side: 1, 1/2 or 0.
     Points(f64),
-    /// Match ended by an illegal move that does not count.
+    /// Match that ended by an illegal move and does not count.
     Invalid,
     /// Match discarded after the maximum number of infrastructure failures.
     Discarded,
@@ -111,8 +111,8 @@ struct Cell {
     level: Option<u32>,
     /// Numbers of the cell's blocks.
     blocks: std::ops::Range<u64>,
-    /// Number of the meeting, used to derive separate match seeds. Against opponents, the number of the second side, so
-    /// that all candidates play the same seeds. Among candidates, the number of the pairing.
+    /// Number of the meeting, used to derive separate match seeds. Against opponents, it is the number of the second
+    /// side, so that all candidates play the same seeds; among candidates, it is the number of the pairing.
     meeting: u64,
     /// Number of the first shard piece of the cell.
     piece: u64,
@@ -133,7 +133,7 @@ pub struct PlannedPart {
     pub excerpts: Excerpts,
     cells: Vec<Cell>,
     seatings: Vec<Vec<usize>>,
-    /// Matches of a part with random pairs. The cells of such a part are its pairings, without blocks.
+    /// Matches of a part with random pairs. The cells of the part are then its pairings, without blocks.
     converge: Option<Converge>,
     /// Label for random draws: suite, seed and part.
     draw: String,
@@ -147,7 +147,7 @@ pub struct Plan {
     pub parts: Vec<PlannedPart>,
     /// All agents: the candidates, their variants and the opponents.
     pub agents: Vec<Entrant>,
-    /// Shard to play, if any. It changes only which blocks are due.
+    /// Shard to play, if any. A shard changes only which blocks are due.
     pub shard: Option<Shard>,
     /// Number of shard pieces in the parts added so far.
     pieces: u64,
@@ -224,7 +224,7 @@ impl Plan {
                 cells.extend((0..).zip(pairings).map(|(meeting, pairing)| Cell::new(pairing, None, 0..0, meeting)));
             }
             Schedule::Climb | Schedule::Bisect => {
-                // The bots of a level share its blocks in contiguous ranges, so that one of them plays each seed.
+                // Each bot of a level plays a contiguous range of the level's blocks, so one bot plays each seed.
                 let mut levels: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
                 game.spec().anchors.iter().for_each(|rung| levels.entry(rung.level).or_default().push(rung.bot));
                 let mut meetings = 0..;
@@ -327,8 +327,8 @@ impl Cell {
 
 impl PlannedPart {
     /// Numbers the shard pieces of the part from `first`, and returns the next number. A piece is normally a block. If
-    /// results decide which matches are due, a piece contains all matches that depend on each other. Such a piece is
-    /// the ladder of a candidate, a pairing with its replays, or a part with random pairs.
+    /// results decide which matches are due, a piece contains all matches that depend on each other. That piece is the
+    /// ladder of a candidate, a pairing with its replays, or a part with random pairs.
     fn number_pieces(&mut self, first: u64) -> u64 {
         let ladder = matches!(self.part.schedule, Schedule::Climb | Schedule::Bisect);
         if self.converge.is_some() {
@@ -491,8 +491,8 @@ impl PlannedPart {
         (0..factor).flat_map(|again| self.again(cell, again)).collect()
     }
 
-    /// Returns the matches of a cell in replay round `again`, where round 0 is the plan. Block numbers continue those
-    /// of the previous round.
+    /// Returns the matches of a cell in replay round `again`, where round 0 is the plan. Block numbers continue from
+    /// the previous round.
     fn again(&self, cell: &Cell, again: u64) -> Vec<(u64, usize)> {
         if let Some(converge) = &self.converge {
             let pairing = |draw: &RandomMatch| &self.cells[draw.pairing].pairing;
@@ -531,7 +531,7 @@ impl PlannedPart {
     fn blocks<'a>(&'a self, at: usize, cell: &'a Cell, done: &'a Results) -> impl Iterator<Item = (Rank, Block)> + 'a {
         let known = |index, turn| done.get(&key(&self.part.id, &cell.pairing, index, turn));
         let mut due: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-        // The planned matches, then one more for each that did not count, until the limit is reached.
+        // The planned matches, followed by a replay of each match that did not count, until the limit is reached.
         let mut wanted = self.again(cell, 0);
         let mut again = 1;
         loop {

@@ -50,7 +50,7 @@ impl RoleAgent {
 pub type RoleAssignment = BTreeMap<String, Vec<RoleAgent>>;
 
 impl Suite {
-    /// Replaces the default agents of roles by those of a run.
+    /// Replaces the default agents of roles with the agents of a run.
     ///
     /// # Errors
     /// Returns an error for a role that the suite does not have, or for a wrong number of agents.

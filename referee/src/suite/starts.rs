@@ -73,7 +73,7 @@ impl Excerpts {
     }
 
     /// Returns the excerpt for the match at position `turn` of block `index`. Block k starts with line k of the file,
-    /// and the lines repeat after the last one.
+    /// and the lines repeat after the last line.
     pub fn of(&self, index: u64, turn: usize) -> Excerpt {
         let block = if self.blocks == 0 { index } else { index % self.blocks };
         let line = block.checked_rem(self.starts.len() as u64);

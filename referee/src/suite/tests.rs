@@ -76,7 +76,7 @@ fn invalid_suites_are_refused() {
         (
             "\"illegal_rate\"]",
             "{ id = \"mean\", of = \"regret\" }]",
-            "part \"nim\": metric mean: of = \"regret\": nim has no such mark; allowed: ",
+            "part \"nim\": metric mean: of: expected a mark of nim, got \"regret\"; allowed: ",
         ),
         ("\"illegal_rate\"]", "{ id = \"mean\", off = \"pile\" }]", "off"),
         ("cell = \"score_rate\"", "cell = \"score_rat\"", "figure \"scores\": unknown metric \"score_rat\""),
@@ -136,7 +136,7 @@ fn invalid_suites_are_refused() {
         ("blocks = 2                              # for", "cycles = 4\nblocks = 2 # for", "cycles is for schedule"),
         ("schedule = \"converge\"", "schedule = \"round_robin\"", "stop is for schedule = \"converge\" only"),
         ("schedule = \"round_robin\"\nblocks = 1", "schedule = \"converge\"", "needs stop"),
-        ("once = [\"initial\"]", "once = [\"inital\"]", "it has initial, revision"),
+        ("once = [\"initial\"]", "once = [\"inital\"]", "(initial, revision), got \"inital\""),
         ("starts = \"reference-starts.jsonl\"", "once = [\"initial\"]", "has no phases"),
         ("moves = 3 ", "moves = 0 ", "at least 1"),
         ("reference-starts.jsonl\"", "others.jsonl\"", "is neither in [files] nor built in"),

@@ -29,7 +29,7 @@ pub fn level(part: &PlannedPart, a: usize, done: &Results) -> Option<Level> {
         Climb::Open(_) | Climb::Unknown(_) => None,
         Climb::Topped => {
             let tally = part.against_level(a, top, done).unwrap_or_default();
-            // A candidate that loses to an unbeatable top is not above it.
+            // If a draw is the best possible result at the top, a candidate that lost a match has not passed the top.
             let full = !part.part.drawn || tally.losses == 0;
             let progress = if full { None } else { draw_progress(&tally) };
             Some(Level { level: top + u32::from(full), topped: full, progress, tally })

@@ -49,7 +49,7 @@ impl Tournament {
         let mut lines: Vec<Standing> = (0..self.settings.entrants)
             .map(|entrant| {
                 let why = out.get(&entrant).cloned();
-                // An eliminated entrant has its results in the table, although they do not count.
+                // The table lists the results of an eliminated entrant, although the results do not count.
                 let tally = match &why {
                     Some(_) => tally(results.finished.values(), entrant),
                     None => tally(counted.finished.iter().copied(), entrant),
@@ -132,8 +132,8 @@ impl Tournament {
     }
 
     /// Returns the tie-break value. Sonneborn-Berger: the points of beaten opponents, plus half of the points of
-    /// opponents with a draw. Buchholz: the points of all opponents; a bye counts as an opponent with the entrant's own
-    /// points.
+    /// opponents that the entrant drew with. Buchholz: the points of all opponents; a bye counts as an opponent with
+    /// the entrant's own points.
     fn tie_break(&self, counted: &CountedResults, points: &[f64], entrant: usize) -> Option<f64> {
         let met = counted.finished.iter().filter(|f| f.pairing.contains(&entrant));
         match self.settings.format {

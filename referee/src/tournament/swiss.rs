@@ -44,7 +44,7 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentR
     let mut byes = vec![0; n];
     let mut course = SwissState { rounds: Vec::new(), points: vec![0.0; n], due: Vec::new() };
     for round in 0..rounds {
-        // Strikes count from the next round on, so that the pairings of a round do not change.
+        // Failures in a round eliminate entrants from the next round on, so that the pairings of a round do not change.
         let before = course.rounds.iter().flat_map(|r| &r.meetings).flat_map(|(_, finished)| finished);
         let out = tournament.out_by(results, before);
         let mut order: Vec<usize> = (0..n).filter(|e| !out.contains_key(e)).collect();
@@ -56,7 +56,7 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentR
             course.points[b].total_cmp(&course.points[a]).then(drawn)
         });
         let bye = (order.len() % 2 == 1).then(|| {
-            // The lowest of the entrants with the fewest byes.
+            // The lowest-ranked of the entrants with the fewest byes.
             let fewest = order.iter().map(|&e| byes[e]).min();
             let at = order.iter().rposition(|&e| Some(byes[e]) == fewest).unwrap_or_default();
             order.remove(at)

@@ -181,8 +181,8 @@ fn swiss_has_no_rematch_and_no_second_bye() {
 
 #[test]
 fn small_swiss_pairings_minimize_rematches() {
-    // Four entrants have three rounds without a rematch, and six have at least four: the fifth may be left with two
-    // triangles.
+    // Four entrants have three rounds without a rematch, and six have at least four: before the fifth round, the pairs
+    // that have not met may form two triangles.
     for seed in 0..12 {
         for (entrants, most) in [(4, 3), (6, 3), (8, 4), (10, 5)] {
             let format = TournamentFormat::Swiss { rounds: most };
@@ -200,7 +200,7 @@ fn small_swiss_pairings_minimize_rematches() {
 fn swiss_pairs_entrants_with_equal_points() {
     let t = tournament(16, TournamentFormat::Swiss { rounds: 4 });
     let (results, blocks) = play(&t, by_number, None);
-    // The better entrant always wins: after four rounds one of sixteen has won all, and it is the best.
+    // The better entrant always wins, so after four rounds only the best of the 16 entrants has won all matches.
     let table = t.standings(&results);
     assert_eq!((table[0].entrant, table[0].points, table[0].rank), (0, 8.0, Some(1)));
     assert_eq!(table.iter().filter(|s| s.points == 8.0).count(), 1);
@@ -234,7 +234,7 @@ fn ladder_ranks_entrants_by_strength() {
         assert_eq!(table, (0..entrants).collect::<Vec<_>>());
         assert!((entrants - 1..=entrants * (entrants - 1) / 2).contains(&blocks.len()));
     }
-    // A draw does not take the place: every entrant remains where it joined, after one challenge each.
+    // A drawn challenge swaps no places: every newcomer stays at the bottom, after a single challenge.
     let t = tournament(6, TournamentFormat::Ladder);
     let (results, blocks) = play(&t, |_, _| 0.5, None);
     assert_eq!(blocks.len(), 5);
@@ -287,7 +287,7 @@ fn matches_of_an_eliminated_entrant_do_not_count() {
         assert_eq!((table[5].entrant, table[5].rank), (3, None));
         assert!(table[5].failures >= 2 && table[5].tally.losses >= 2);
         assert_eq!(other[5].out.as_deref(), Some("it did not start"));
-        // The other entrants' standings are the same if it left late or never entered.
+        // The remaining standings are equal, whether entrant 3 was eliminated late or excluded at the start.
         assert_eq!(table[..5], other[..5]);
         if format == TournamentFormat::DoubleRoundRobin {
             assert_eq!((table[0].walkovers, table[5].walkovers), (2, 10));

@@ -14,7 +14,7 @@ use crate::result::{EMOTION, SeatMark};
 pub(super) struct FinalPosition {
     /// Sum of rewards, per seat.
     pub returns: Vec<f64>,
-    /// Number of moves; a joint move counts as one, and chance events are excluded.
+    /// Number of moves; a joint move counts as one move, and chance events are excluded.
     pub moves: u32,
     /// Team of each seat, in games with teams.
     pub teams: Option<Vec<usize>>,
@@ -218,7 +218,7 @@ impl Replay<'_> {
     }
 
     /// Returns true if a forced move is the seat's default move. A game may draw the default at random; without the
-    /// seed, such a default is always accepted.
+    /// seed, a random default is always accepted.
     fn is_default(&self, before: &dyn DynState, m: &MoveRecord) -> bool {
         let seat = m.seat as usize;
         let is = |stream: &mut Stream| match before.default_move(seat, stream) {

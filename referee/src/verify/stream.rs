@@ -76,7 +76,7 @@ impl Verifier {
             },
         };
         Some(checked.map(|verified| verified.into_result()).map_err(|fault| {
-            // Rejected records are rare, so they are parsed again for their name.
+            // Rejected records are rare, so parsing them again for the episode name is cheap.
             let episode = RecordParts::parse(&text).ok().and_then(|parts| episode_of(&parts)).or(episode);
             RejectedRecord { source, episode, message: fault.to_string() }
         }))

@@ -98,7 +98,7 @@ fn push(record: &mut Value, event: Value) {
 #[test]
 fn chance_outcomes_must_follow_from_the_seed() {
     let record = play("kuhn_poker", &["a", "b"], 42);
-    // The protocol's golden cards.
+    // Golden cards of the protocol for seed 42.
     let cards: Vec<Value> =
         record.events[..2].iter().map(|e| serde_json::to_value(e).unwrap()["action"].clone()).collect();
     assert_eq!(cards, [json!(1), json!(0)]);
@@ -207,7 +207,7 @@ fn refused_attempts_must_be_illegal() {
 }
 
 #[test]
-fn forced_moves_need_a_cause() {
+fn forced_move_requires_the_attempt_limit() {
     let mut record = play("tic_tac_toe", &["a", "b"], 4);
     let RecordEvent::Move(first) = record.events[0].clone() else { panic!() };
     let taken = i64::from(first.action.unwrap());
@@ -291,7 +291,7 @@ fn last_turn_may_lack_a_move_after_refusals() {
     let tries = vec![refused_move(77); 3];
     record.events.push(RecordEvent::Move(MoveRecord { seat: 0, turn: 1, tries, ..MoveRecord::default() }));
     assert_eq!(verify(&parts(&seal(record.clone()))).unwrap().at_fault(), Some(0));
-    // It must be the turn of the seat to move, and the last one.
+    // The turn must belong to the seat to move, and no turn may follow.
     refuse(&altered(&record, |v| v["events"][2]["seat"] = json!(1)), FaultKind::Move, Some(2));
     refuse(
         &altered(&record, |v| push(v, json!({"kind": "move", "seat": 0, "turn": 2, "action": 0}))),
@@ -311,13 +311,13 @@ fn joint_moves_must_be_complete() {
     refuse(&altered(&record, |v| v["events"].as_array_mut().unwrap().swap(0, 1)), FaultKind::Move, Some(0));
     refuse(&altered(&record, |v| drop(v["events"].as_array_mut().unwrap().remove(1))), FaultKind::Move, Some(1));
     refuse(&altered(&record, |v| v["events"][1]["action"] = json!(5)), FaultKind::Move, Some(1));
-    // One seat moved before the other's timeout: half a joint move, and the returns so far.
+    // Seat 0 moved before seat 1 timed out: the record has half a joint move, and the returns so far.
     let mut half = record.clone();
     break_off(&mut half, 1, EndReason::Timeout, Some(1));
     assert_eq!(verify(&parts(&seal(half.clone()))).unwrap().at_fault(), Some(1));
     half.footer.reason = Some(EndReason::Finished);
     refuse(&parts(&seal(half)), FaultKind::Move, Some(0));
-    // The seat at fault comes first: its refused attempts, then the other seat's move.
+    // The turn of the seat at fault, with its refused attempts, precedes the other seat's move.
     let mut half = record.clone();
     break_off(&mut half, 0, EndReason::Illegal, Some(0));
     let first = MoveRecord { seat: 0, tries: vec![refused_move(77); 3], more: true, ..MoveRecord::default() };
@@ -360,7 +360,7 @@ fn batch_preserves_order_and_rejects_duplicates() {
 fn stream_and_batch_have_equal_verdicts() {
     let mut lines: Vec<String> =
         (0..2500).map(|k| play("tic_tac_toe", &["a", "b"], k % 2400).to_line().unwrap()).collect();
-    // 100 records are duplicates, but the first copy of one of them is damaged.
+    // 100 records occur twice, but one record is damaged in its first copy.
     lines[7] = lines[7].replace("\"ms\":", "\"ms\":1");
     lines[1500].truncate(40);
     lines.insert(3, play("kuhn_poker", &["a", "b"], 1).to_line().unwrap());

@@ -1,6 +1,6 @@
 //! Standard errors of ratings, used by stopping rules.
 //!
-//! The games of a block depend on each other, so the error is a cluster-robust one: with the gradient `g_b` of a block
+//! The games of a block depend on each other, so the error is cluster-robust: with the gradient `g_b` of a block
 //! at the estimated ratings, and H the negative second derivative of the log-likelihood,
 //! `V = H^-1 (G / (G - 1) sum of g_b g_b^T) H^-1` for `G` blocks (K.-Y. Liang and S. L. Zeger, Biometrika 73, 1986).
 //! The prior's half win and half loss vary as in the bootstrap: Gamma(1/2), with the variance 1/2.

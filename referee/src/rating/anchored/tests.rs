@@ -19,7 +19,7 @@ fn near(got: f64, want: f64, within: f64) {
 
 #[test]
 fn ratings_of_two_players_equal_hand_computed_values() {
-    // 30 : 10 with half a win and half a loss more: 400 log10(30.5 / 10.5), which is 185.2.
+    // 30 wins and 10 losses, plus half a win and half a loss: 400 log10(30.5 / 10.5), which is 185.2.
     let games = [repeat(1, 0, 1.0, 30), repeat(1, 0, 0.0, 10)].concat();
     let r = anchored(2, &games, &quick(&[(0, 0.0)]));
     near(values(&r)[1], 400.0 * (30.5f64 / 10.5).log10(), 1e-6);
@@ -52,7 +52,7 @@ fn perfect_scores_have_finite_ratings_and_intervals() {
     let i = p.interval.unwrap();
     near(i.low, 400.0 * (0.8827f64 / 0.1173).log10(), 25.0);
     assert!(i.high > 1200.0 && i.high.is_finite(), "{i:?}");
-    // Only losses: the mirror image.
+    // With losses only, the rating is the negative of the rating with wins only.
     let lost = anchored(2, &repeat(1, 0, 0.0, 20), &quick(&[(0, 0.0)]));
     near(values(&lost)[1], -p.rating, 1e-6);
     // Only draws.
@@ -134,7 +134,7 @@ fn same_seed_gives_the_same_interval() {
 
 #[test]
 fn resampling_preserves_pairs() {
-    // The player that moves first wins: every pair is 1 : 1, so that resampling pairs varies only the prior.
+    // The player that moves first always wins, so every pair is 1 : 1. Resampling pairs then varies only the prior.
     let mut games = Vec::new();
     for k in 0..100 {
         games.push(PlayedGame { pair: Some(k), ..PlayedGame::two(0, 1, 1.0) });
@@ -152,7 +152,7 @@ fn resampling_preserves_pairs() {
 
 #[test]
 fn groups_without_an_anchor_have_relative_ratings() {
-    // 0 (fixed) and 1 meet; 2 and 3 meet only each other; 4 has no games.
+    // Player 0 (fixed) meets player 1; players 2 and 3 meet only each other; player 4 has no games.
     let games = [repeat(0, 1, 0.5, 4), repeat(2, 3, 1.0, 3), repeat(2, 3, 0.0, 1)].concat();
     let r = anchored(5, &games, &quick(&[(0, 0.0)]));
     let [_, one, two, three, four] = r.players[..] else { panic!() };
@@ -185,7 +185,7 @@ fn equal_points_against_the_same_field_give_equal_ratings() {
 
 #[test]
 fn rating_does_not_change_when_players_are_added() {
-    // One agent against a constant; later another agent that draws every game against it, and a pair of others.
+    // `own`: player 1 against a constant. `others`: player 2 draws all games with the constant; 3 and 4 play too.
     let own = [repeat(1, 0, 1.0, 12), repeat(1, 0, 0.5, 3), repeat(1, 0, 0.0, 5)].concat();
     let others = [repeat(2, 0, 0.5, 40), repeat(3, 4, 1.0, 7), repeat(4, 0, 0.0, 9)].concat();
     let settings = Anchored { fixed: vec![(0, 0.0)], draws: Some(0.2), resamples: 200, seed: 0 };
@@ -211,8 +211,8 @@ fn standard_errors_equal_hand_computed_values() {
     let blocks = [vec![[1.0, 1.0]; 10], vec![[1.0, 0.0]; 20], vec![[0.0, 0.0]; 10]].concat();
     let got = anchored(2, &of_blocks(&blocks), &Anchored { draws: Some(0.0), ..quick(&[(0, 0.0)]) });
     let rating = got.players[1].unwrap();
-    // Equal strength: every game adds 1/4 to H, including the prior's game. Twenty blocks are one point off, so their
-    // squares sum to 20.
+    // Equal strength: every game adds 1/4 to H, including the prior's game. Twenty blocks score one point more or less
+    // than expected, so the squares sum to 20.
     let h: f64 = 81.0 / 4.0;
     let variance = (20.0 * 40.0 / 39.0 + 0.25) / (h * h) + 1.0 / (40.0 * h);
     near(rating.error.unwrap(), 400.0 / std::f64::consts::LN_10 * variance.sqrt(), 1e-4);

@@ -33,8 +33,8 @@ fn name(block: &Block) -> String {
     key("p", &block.pairing, block.index, block.matches[0].turn)
 }
 
-/// Plays a plan to its end. In each step, `keep` selects the matches to play from all due matches. Returns the blocks
-/// by number, and the largest number of due matches in a step.
+/// Plays a plan to its end. In each step, `keep` selects the matches to play from all due matches. Returns all blocks
+/// in the order of their numbers, and the largest number of due matches in a step.
 fn played(
     plan: &Plan,
     result: impl Fn(&Block) -> MatchScore,
@@ -85,13 +85,13 @@ fn random_pairs_meet_until_ratings_converge() {
     // The matches are the same if played one at a time or out of order.
     assert_eq!(played(&plan, result, |due| due[..1].to_vec()).0, all);
     assert_eq!(played(&plan, result, |due| due.iter().rev().step_by(3).cloned().collect()).0, all);
-    // The last matches of a candidate may lack a partner.
+    // At the end, a candidate may find no opponent for its last matches.
     assert!((390..=400).contains(&plan.matches_at_most()));
 }
 
 #[test]
 fn no_candidate_exceeds_the_maximum_of_matches() {
-    // A rating that never converges.
+    // With this bound on the rating, the ratings never converge.
     let plan = plan(3, &STOP.replace("1.5", "0.01"), 1.0);
     let (all, _) = played(&plan, result, <[Block]>::to_vec);
     let of = |who: usize| all.iter().filter(|block| block.pairing.contains(&who)).count();

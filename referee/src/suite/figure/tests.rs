@@ -34,7 +34,7 @@ fn invalid_figures_are_refused() {
         (GOOD.replace("score_rate", "score_rat"), "unknown metric \"score_rat\"; did you mean score_rate?"),
         (format!("{GOOD}part = \"c\"\n"), "unknown part \"c\"; allowed: a, b"),
         (format!("{GOOD}part = \"a\"\nparts = [\"b\"]\n"), "part and parts exclude each other"),
-        (format!("{GOOD}rows = \"mark:fold\"\n"), "have no mark \"fold\"; there are: action, equity"),
+        (format!("{GOOD}rows = \"mark:fold\"\n"), "have no mark \"fold\"; allowed: action, equity"),
         (format!("{GOOD}rows = \"agents\"\n"), "expected one of agent, part, opponent"),
         (format!("{GOOD}colour = \"agent\"\n"), "colour is not supported by kind table"),
         (format!("{GOOD}color = \"agent\"\n"), "unknown field `color`"),

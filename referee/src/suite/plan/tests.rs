@@ -83,7 +83,7 @@ fn winning_half_of_decided_matches_passes_a_level() {
     }
     // Without decided matches, a level passes only if its best result is a draw.
     assert!(!plain.passed(&tally(0, 5, 0)) && drawn.passed(&tally(0, 5, 0)));
-    // Published cells of BotzoneBench: 5-0-27 is 31.2 %, and progress at an unbeatable top counts draws.
+    // BotzoneBench publishes 31.2 % for 5-0-27; at an unbeatable top level, progress counts draws.
     let plan = plan(&LADDER.replace("SCHEDULE", "climb").replace("blocks = 8", "blocks = 16"), 1.0);
     let rule = |_: usize, level: Option<u32>, index: u64, turn: usize| {
         MatchScore::Points(f64::from(u8::from(level == Some(0) || (turn == 0 && index < 5))))
@@ -106,7 +106,7 @@ fn unbeatable_top_level_is_passed_by_draws() {
         level(&plan.parts[0], 0, &play(&plan, rule).0).unwrap()
     };
     assert_eq!((result(0).level, result(0).topped), (top + 1, true));
-    // Claude's cell in the paper: 19 of 32 drawn is 59.4 %.
+    // Published for Claude: 19 draws in 32 matches are 59.4 %.
     let some = result(13);
     assert_eq!((some.level, some.topped), (top, false));
     assert!((some.progress.unwrap().value - 59.375).abs() < 1e-9);
@@ -275,7 +275,7 @@ fn shards_cover_the_plan_evenly_without_overlap() {
             match part {
                 // Matches that depend on results belong to one shard.
                 2..=5 => assert_eq!(matches.iter().filter(|&&n| n > 0).count(), 1, "{part} {pairing:?}"),
-                // A round robin has cells of its own for each cycle.
+                // A round robin has separate cells for each cycle.
                 6 | 8 => assert!(most - least <= 3 * seats, "{part} {pairing:?} {matches:?}"),
                 _ => assert!(most - least <= seats, "{part} {pairing:?} {matches:?}"),
             }

@@ -35,7 +35,7 @@ fn matches_of_a_block_share_a_start_and_swap_seats() {
         assert!(first.counts(turn) && !first.counts(1 - turn) && first.is_spent(2) && !first.is_spent(1));
     }
     assert_eq!(render("tic_tac_toe", &all.of(0, 0)).matches('x').count(), 1);
-    // The halves of a part use the same lines, and so do its cycles.
+    // Both halves of a part use the same lines of the file, and so do all cycles.
     let halves = excerpts(&part.replace("blocks = 2", "blocks = 2\norder = \"halves\""), lines);
     assert_eq!([0, 1, 2, 3].map(|index| halves.of(index, 0).start.len()), [2, 1, 2, 1]);
     assert!(excerpts("game = \"nim\"\nschedule = \"self_play\"\nblocks = 1", "{}").of(0, 0).is_whole());

@@ -48,13 +48,13 @@ fn measures_of_a_triangle_equal_hand_computed_values() {
 
 #[test]
 fn searches_stop_at_their_bounds() {
-    // In a tournament of 21 the cycle through all nodes follows without a search.
+    // In a strongly connected tournament of 21 nodes, a cycle through all nodes exists, so no search is needed.
     let beats = |a: usize, b: usize| (b + 21 - a) % 21 <= 10;
     let pairs = (0..21).flat_map(|a| (0..21).map(move |b| (a, b))).filter(|&(a, b)| a != b && beats(a, b));
     let mut edges: Vec<(usize, usize)> = pairs.collect();
     let found = of(21, &edges);
     assert_eq!((found.longest, found.simple), (Some(21), BOUNDS.most));
-    // A regular tournament has the maximum number of triangles.
+    // A tournament in which all nodes have equal out-degree has the maximum number of triangles.
     assert_eq!(found.triangle_share, 1.0);
     edges.retain(|&edge| edge != (0, 1));
     assert_eq!(of(21, &edges).longest, None);

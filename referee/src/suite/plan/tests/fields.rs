@@ -64,7 +64,7 @@ fn agents_of_a_run_replace_default_agents_of_a_role() {
     one.keep_only(&["q".to_owned()]).unwrap();
     assert!(plan_of(&one, &["me"]).is_ok());
 
-    // The suite's own agents, unless the run names others.
+    // The role has the suite's agents, unless the run assigns different agents.
     let mut own = suite(&format!("[[role]]\nname = \"reference\"\nagents = [\"anchor level=1\"]\n{against}"));
     assert_eq!(plan_of(&own, &["me"]).unwrap().agents[2].spec, "anchor level=1");
     own.fill(&assign("reference", &["z"])).unwrap();
@@ -110,7 +110,7 @@ fn suite_variants_replace_their_candidates() {
     let last = &plan.agents[*plan.parts[2].candidates.last().unwrap()];
     let variant = last.variant.as_ref().unwrap();
     assert_eq!((variant.candidate, variant.name.as_str(), last.spec.as_str()), (1, "cot, listed", "b"));
-    // The arguments of the part's variant take precedence over those of the suite's.
+    // Arguments of the part's variant take precedence over arguments of the suite's variant.
     assert_eq!(variant.llm, "prompting = \"cot\"\nlegal = false".parse().unwrap());
     // A variant that plays two parts is one agent.
     assert_eq!(plan.agents.iter().filter(|e| e.name == "a / plain").count(), 1);
@@ -147,13 +147,13 @@ fn drawn_seats_are_balanced_and_reproducible() {
     let first = |candidate: usize| -> Vec<bool> {
         all.iter().filter(|(_, seats)| seats.contains(&candidate)).map(|(_, seats)| seats[0] == candidate).collect()
     };
-    // Each pair of blocks has both orders, all candidates have the same seatings, and the orders vary.
+    // Each pair of blocks has both seat orders, all candidates have the same seatings, and the orders vary.
     assert!(first(0).chunks(2).all(|two| two[0] != two[1]) && first(0) == first(1));
     assert!(first(0).chunks(2).any(|two| two[0]) && first(0).chunks(2).any(|two| !two[0]));
     assert_eq!(seats(1, against), all);
     assert_ne!(seats(2, against), all);
 
-    // Three cycles of a round robin have both orders of each pair.
+    // Over three cycles of a round robin, each pair plays in both seat orders.
     let cycles =
         part("schedule = \"round_robin\"\ncycles = 3\nseats = \"drawn\"\n").replace("blocks = 2", "blocks = 1");
     let all = matches(&plan_of(&suite(&cycles), &["a", "b", "c", "d"]).unwrap());
@@ -163,7 +163,7 @@ fn drawn_seats_are_balanced_and_reproducible() {
             all.iter().map(|(_, seats)| seats).filter(|seats| pair.iter().all(|who| seats.contains(who))).collect();
         assert_eq!(orders.len(), 2, "{pair:?}");
     }
-    // With more seats, the candidate has each seat once in as many blocks.
+    // In a game of four seats, the candidate has each seat once in four blocks.
     let four = "[[part]]\nid = \"p\"\ngame = \"mcr_mahjong\"\nschedule = \"against\"\nopponents = [\"random\"]\nseats = \"drawn\"\nblocks = 4\n";
     let all = matches(&plan_of(&suite(four), &["a"]).unwrap());
     let taken: BTreeSet<usize> = all.iter().filter_map(|(_, seats)| seats.iter().position(|&who| who == 0)).collect();
@@ -190,7 +190,7 @@ fn shuffled_order_is_stable_and_preserves_cycles() {
     assert!(pairings(0) != pairings(1) && pairings(1) != pairings(2), "each cycle has an order of its own");
     assert_eq!(keys(&plan(1, "order = \"shuffled\"\n")), drawn);
     assert_ne!(keys(&plan(2, "order = \"shuffled\"\n")), drawn);
-    // The order of the remaining blocks does not depend on the completed ones.
+    // The order of the remaining blocks does not depend on the completed blocks.
     let done: Results = drawn.iter().step_by(3).map(|key| (key.clone(), MatchScore::Points(1.0))).collect();
     let rest: Vec<String> = drawn.iter().filter(|key| !done.contains_key(*key)).cloned().collect();
     let due = shuffled.next(&done).into_iter().flat_map(|block| {
