@@ -1,7 +1,7 @@
 //! Verifies and rates a file of records while it is read, and prints the throughput:
 //! `cargo run --release -p ludex-report --example rate -- FILE [--whole]`.
 //!
-//! With `--whole`, the file is first read into memory as JSON values. This is slower and must give the same result.
+//! With `--whole`, the file is first read into memory as JSON values, which is slower and must give the same result.
 
 use std::fs::File;
 use std::io::BufReader;

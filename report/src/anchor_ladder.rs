@@ -1,10 +1,10 @@
-//! Calibration of anchor ladders: the matches that compare the rungs of a game's ladder, and the ratings from their
+//! Calibration of anchor ladders: the matches that compare the anchors of a game's ladder, and the ratings from their
 //! returns.
 //!
-//! Rungs are compared in [`Unit`]s of play. In duels, each bot of a level meets each bot of the level below. With two
+//! Anchors are compared in [`Unit`]s of play. In duels, each bot of a level meets each bot of the level below. With two
 //! seats, the bots swap seats on one seed. With four seats, in duplicate units, the bots sit on alternating seats and
 //! then swap them. In other games, one bot sits among copies of the second bot, on each seat in turn, and then vice
-//! versa. In a field, each rung meets each agent of the field, on every seat.
+//! versa. In a field, each anchor meets each agent of the field, on every seat.
 //!
 //! Scores count whole units and measure the distance between levels. Ratings are on the scale of single episodes, as in
 //! [`crate::scale`], so that records can be rated with these ratings as constants.
@@ -33,7 +33,7 @@ struct Pairing {
 pub struct AnchorLadder {
     spec: Spec,
     unit: Unit,
-    /// Specs of the rungs in the ladder's order, followed by the specs of the agents in the field.
+    /// Specs of the anchors in the ladder's order, followed by the specs of the agents in the field.
     agents: Vec<String>,
     pairings: Vec<Pairing>,
     /// Seatings of the episodes on one seed; `true` marks the seats of the pairing's agent `a`.
@@ -76,7 +76,7 @@ impl AnchorLadder {
         AnchorLadder { spec: spec.clone(), unit, agents, pairings, tables }
     }
 
-    /// Returns the agents as specs: the rungs, then the field.
+    /// Returns the agents as specs: the anchors, then the field.
     pub fn agents(&self) -> &[String] {
         &self.agents
     }
@@ -116,7 +116,7 @@ impl AnchorLadder {
         seeds.flat_map(of).collect()
     }
 
-    /// Computes the row of each rung, and the share of draws between agents of equal strength, from the units of each
+    /// Computes the row of each anchor, and the share of draws between agents of equal strength, from the units of each
     /// pairing. All pairings must have the same number of units.
     ///
     /// # Panics
@@ -138,7 +138,7 @@ impl AnchorLadder {
         (self.spec.anchors.iter().enumerate().map(row).collect(), draws)
     }
 
-    /// Returns the score of a rung against the level below.
+    /// Returns the score of an anchor against the level below.
     fn score(&self, rung: usize, units: &[Vec<Returns>]) -> Option<Interval> {
         let mut tally = Tally::default();
         let own = self.pairings.iter().zip(units).filter(|(p, _)| p.a == rung);
@@ -154,7 +154,7 @@ impl AnchorLadder {
         tally.score()
     }
 
-    /// Returns the mean return of a rung against all agents of its field.
+    /// Returns the mean return of an anchor against all agents of its field.
     fn mean(&self, units: &[Vec<Returns>]) -> Option<Interval> {
         let most = units.iter().map(Vec::len).min()?;
         // All episodes on one seed, with any agent of the field, are one observation.
@@ -168,7 +168,7 @@ impl AnchorLadder {
         Some(Interval { value, low: value - half, high: value + half })
     }
 
-    /// Returns the rating and interval of each rung, where `random` has the rating 0, and the share of draws between
+    /// Returns the rating and interval of each anchor, where `random` has the rating 0, and the share of draws between
     /// agents of equal strength. For a ladder with a field, whose agents are not compared by duels, ratings are absent.
     fn ratings(&self, units: &[Vec<Returns>]) -> (Vec<[Option<f64>; 3]>, f64) {
         let rungs = self.spec.anchors.len();
@@ -201,7 +201,7 @@ impl AnchorLadder {
         (ratings.players.into_iter().map(ends).collect(), ratings.draws)
     }
 
-    /// Returns a message for each rung that is too close to the level below, or too far above it. A score must be in
+    /// Returns a message for each anchor that is too close to the level below, or too far above it. A score must be in
     /// [`WANTED`], but the score of the highest level may be higher. The interval of a mean return must lie above the
     /// intervals of the level below.
     pub fn strays(&self, rows: &[AnchorRow]) -> Vec<String> {
@@ -215,7 +215,7 @@ impl AnchorLadder {
                 let best = below.filter_map(|r| Some(r.found?[2])).fold(f64::NEG_INFINITY, f64::max);
                 if low <= best {
                     out.push(format!(
-                        "{who}: expected an interval above {best:.3} (end of the level below), got one from {low:.3}"
+                        "{who}: expected an interval above {best:.3} (top of the level below), got a start at {low:.3}"
                     ));
                 }
             } else if value < WANTED[0] || (value > WANTED[1] && a.level < top) {

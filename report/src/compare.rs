@@ -5,24 +5,23 @@
 //!
 //! **Difference.** The mean of the differences `d` of the pairs. Pairs on one seed are not independent trials (the same
 //! cards with seats swapped, the same deal against several opponents), so they form a block, and the standard error is
-//! that for clusters: with `n` pairs in `G` blocks,
-//! `se^2 = G / (G - 1) * sum over blocks of (sum of (d - mean))^2 / n^2` (K.-Y. Liang and S. L. Zeger, "Longitudinal
-//! data analysis using generalized linear models", Biometrika 73, 1986, with the usual small-sample factor). The 95 %
-//! interval is `mean +- t * se`, `t` the 0.975 quantile of Student's distribution with `G - 1` degrees of freedom. With
-//! one pair in each block this is the paired t interval (Student, "The probable error of a mean", Biometrika 6, 1908).
-//! The interval is absent for fewer than two blocks, or if all blocks agree: a sample without spread does not prove zero
-//! variance.
+//! cluster-robust: with `n` pairs in `G` blocks, `se^2 = G / (G - 1) * sum over blocks of (sum of (d - mean))^2 / n^2`
+//! (K.-Y. Liang and S. L. Zeger, "Longitudinal data analysis using generalized linear models", Biometrika 73, 1986,
+//! with the usual small-sample factor). The 95 % interval is `mean +- t * se`, `t` the 0.975 quantile of Student's
+//! distribution with `G - 1` degrees of freedom. With one pair in each block this is the paired t interval (Student,
+//! "The probable error of a mean", Biometrika 6, 1908). The interval is absent for fewer than two blocks, or if all
+//! blocks agree: equal results in a sample do not prove that the true variance is zero.
 //!
 //! **McNemar.** The test uses the pairs that only one agent won. If both are equally strong, each such pair is a coin
 //! toss. `p` is exact and two-sided, `min(1, 2 * P(X <= min(b, c)))` with `X` binomial over `b + c` tosses (Q. McNemar,
 //! Psychometrika 12, 1947; the exact form as in M. W. Fagerland, S. Lydersen and P. Laake, BMC Medical Research
-//! Methodology 13:91, 2013). It treats pairs as independent; if blocks are large, `p` is therefore a little too small.
+//! Methodology 13:91, 2013). The test treats pairs as independent, so `p` is a little too small in large blocks.
 //!
-//! **Several games.** Each game has a `p`: McNemar's, or without winners that of the t test of the returns. With more
-//! games, a small `p` in one of them by chance is more likely. `holm` corrects for that: if the agents are equal in all
-//! games, the probability that any game's `holm` is at most 0.05 is at most 0.05, for any dependence between the games.
-//! With the `m` values sorted, it is `max over j <= i of min(1, (m - j + 1) p_j)`, j from 1 (S. Holm, "A simple
-//! sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979).
+//! **Several games.** Each game has a `p`: McNemar's or, in games without winners, the `p` of the t test of the
+//! returns. The more games are compared, the likelier is a small `p` by chance. `holm` corrects for that: if the agents
+//! are equal in all games, the probability that any game's `holm` is at most 0.05 is at most 0.05, for any dependence
+//! between the games. With the `m` values sorted, it is `max over j <= i of min(1, (m - j + 1) p_j)`, j from 1 (S.
+//! Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979).
 //!
 //! **Needed.** Number of blocks that detect a difference of [`power::REPORTED`] points with the power [`power::POWER`]
 //! (see [`power`]). Further blocks are assumed to vary like the played blocks, or like independent matches if the
@@ -66,7 +65,7 @@ pub struct McNemar {
     pub second: u64,
     /// Pairs won by neither agent.
     pub neither: u64,
-    /// Two-sided exact p value: the probability of an equally or more uneven split if both agents have equal strength.
+    /// Two-sided exact p value: the probability of a split at least this uneven if both agents have equal strength.
     pub p: f64,
 }
 
@@ -88,8 +87,8 @@ pub struct ComparisonRow {
     pub payoff: Option<Difference>,
     /// McNemar's test over pairs with scores.
     pub mcnemar: Option<McNemar>,
-    /// Probability of an equal or larger difference if both agents have equal strength: McNemar's `p`, or the `p` of
-    /// the returns in games without scores.
+    /// Probability of a difference at least as large as this, if both agents have equal strength: McNemar's `p`, or the
+    /// `p` of the returns in games without scores.
     pub p: Option<f64>,
     /// Value of `p` after correction for the number of games; absent in the row for all games.
     pub holm: Option<f64>,
@@ -329,7 +328,7 @@ pub fn mcnemar(pairs: impl IntoIterator<Item = (bool, bool)>) -> McNemar {
         } += 1;
     }
     let n = out.first + out.second;
-    // Logarithms, as 2^-n is below every double for n > 1074.
+    // Sum logarithms, because 2^-n underflows a double for n > 1074.
     let mut term = -(n as f64) * std::f64::consts::LN_2;
     let mut tail = 0.0;
     for k in 0..=out.first.min(out.second) {

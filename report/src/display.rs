@@ -18,7 +18,7 @@ pub fn points(x: f64) -> String {
 /// Formats a number with `digits` decimals. Zero has no minus sign.
 pub fn number(x: f64, digits: usize) -> String {
     let text = format!("{x:.digits$}");
-    // -0.00 is 0.00.
+    // A rounded -0.00 becomes 0.00.
     if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {
         text.trim_start_matches('-').to_owned()
     } else {

@@ -25,8 +25,8 @@
 //!
 //! Rules for this crate:
 //!
-//! - It depends on verdicts of the referee, not on agents, a server or a store. Callers read and write the files, except
-//!   those of a run, which [`runs::archive`], [`runs::bundle`] and [`runs::signature`] read.
+//! - It depends on verdicts of the referee, not on agents, a server or a store. Callers read and write the files,
+//!   except the files of a run, which [`runs::archive`], [`runs::bundle`] and [`runs::signature`] read.
 //! - Equal input gives equal bytes. The drawings in `tests/data/figures` are fixed.
 //! - All formats of a report or a figure contain the same numbers, rounded in drawings and exact in CSV and JSON.
 //! - Names come from untrusted sources: each text is escaped for its format, and invisible characters are replaced.

@@ -13,23 +13,24 @@
 //! level `alpha`, takes `n = (z_(1 - alpha/2) + z_power)^2 (deviation of the difference / D)^2` blocks (J. M. Lachin,
 //! "Introduction to sample size determination and power analysis for clinical trials", Controlled Clinical Trials 2,
 //! 1981). The deviation of a difference of two agents with the deviations `a` and `b` is `sqrt(a^2 + b^2 - 2 r a b)`,
-//! with the correlation `r` of their blocks: 0 if they play other seeds.
+//! with the correlation `r` of their blocks: 0 if the agents play different seeds.
 //!
 //! **Before the first match.** Assume equal agents that draw a share `d` of their games; the game's ladder gives `d`. A
 //! match then has the variance `(1 - d) / 4`. A block of `m` matches has the variance
 //! `(1 - d) / 4 / m * (1 + (m - 1) r)` with the correlation `r` within the block (L. Kish, *Survey Sampling*, 1965, the
 //! design effect). This module assumes `r = 0`. Swapped seats cancel seat luck and the advantage of the first move, so
-//! `r` is usually below 0 and fewer blocks are enough: the estimate is conservative. It is too low if a seed favors the
-//! same agent on every seat. Between equals a score of 0.01 is worth 6.95 points, `1600 / ln 10 / 100`, whatever `d` is
-//! (see [`ludex_referee::rating::anchored`]); between unequals it is worth more, and the interval is wider.
+//! `r` is usually below 0 and fewer blocks are enough: the estimate is conservative. Seeds that favor one agent on
+//! every seat make the estimate too low. Between equals a score of 0.01 is worth 6.95 points, `1600 / ln 10 / 100`,
+//! whatever `d` is (see [`ludex_referee::rating::anchored`]); between unequals it is worth more, and the interval is
+//! wider.
 //!
 //! **Stopping by the width.** [`stopping_width`] returns the half width for stopping a run. Stopping when the plain
-//! interval is narrow would favor runs whose first blocks have similar results by chance. Their intervals would cover
-//! the true value too rarely. The rule is that of Chow and Robbins (Annals of Mathematical Statistics 36, 1965):
-//! Student's quantile (N. Starr, "The performance of a sequential procedure for the fixed-width interval estimation of
-//! the mean", Annals of Mathematical Statistics 37, 1966), one more block in the variance, and a first check after
-//! [`FIRST_LOOK`] blocks. The rule depends on the spread only, not on the leader. `report/tests/power.rs` measures the
-//! coverage of the intervals.
+//! interval is narrow would favor runs whose first blocks have similar results by chance. The intervals of these runs
+//! would cover the true value too rarely. The rule is that of Chow and Robbins (Annals of Mathematical Statistics 36,
+//! 1965): Student's quantile (N. Starr, "The performance of a sequential procedure for the fixed-width interval
+//! estimation of the mean", Annals of Mathematical Statistics 37, 1966), one more block in the variance, and a first
+//! check after [`FIRST_LOOK`] blocks. The rule depends on the spread only, not on the leader. `report/tests/power.rs`
+//! measures the coverage of the intervals.
 //!
 //! **Stopping by the result** is [`Sprt`].
 
@@ -93,8 +94,8 @@ impl Amount {
     }
 }
 
-/// Amounts for three designs that compare two agents. Each agent plays the whole amount. In direct matches, both agents
-/// play in each match.
+/// Amounts for three designs that compare two agents. Each agent plays the stated amount; in direct matches, both
+/// agents play in each match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Designs {
     /// Direct matches between the agents.

@@ -131,7 +131,7 @@ impl Report {
         self
     }
 
-    /// Verifies records and builds the report from the valid ones. Invalid records are listed as rejected.
+    /// Verifies records and builds the report from the valid records. Invalid records are listed as rejected.
     pub fn verify(verifier: &Verifier, lines: RecordLines, options: RatingOptions, about: ReportAbout) -> Report {
         let (good, untrue) = verifier.verify_all(&lines.found);
         Report::build(&good, [lines.refused, untrue].concat(), options, about)
@@ -196,7 +196,7 @@ fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
         let mean = |of: &[(f64, Option<f64>)]| of.iter().map(|m| m.0).sum::<f64>() / of.len() as f64;
         let means: BTreeMap<String, f64> = marks.iter().map(|(game, of)| ((*game).to_owned(), mean(of))).collect();
         let rating = means.values().sum::<f64>() / means.len() as f64;
-        // Each half width, times the weight of its scale in the mean; constants have none.
+        // Half width times the weight of its scale in the mean; constants have no half width.
         let parts =
             marks.values().flat_map(|of| of.iter().filter_map(|m| Some(m.1? / (of.len() * marks.len()) as f64)));
         let half = parts.map(|h| h * h).reduce(|a, b| a + b).map(f64::sqrt);

@@ -1,5 +1,5 @@
-//! Runs: their files, and the results from their plans and records: finished matches, progress along the plan, rows for
-//! metrics, summaries.
+//! Runs: their files, and results computed from plans and records, such as finished matches, progress along the plan,
+//! rows for metrics, and summaries.
 
 pub mod archive;
 pub mod bundle;

@@ -118,7 +118,7 @@ pub struct SeatScores {
 /// Agent on a scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgentRow {
-    /// Name of the agent. If several agents share a name, it is followed by the spec or `remote`.
+    /// Name of the agent. If several agents share a name, the spec or `remote` follows the name.
     pub name: String,
     pub kind: AgentKind,
     /// Main rating, in Elo points; absent in non-competitive games ([`is_competitive`]).
@@ -281,7 +281,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
         let skill = skills.get(k).filter(|_| met || teamed);
         let mut answers = Answers::default();
         samples.iter().for_each(|s| answers.add(&s.own().answers));
-        // A mirror match is one game with two samples.
+        // A match of an agent against itself is one game with two samples.
         let played = samples.chunk_by(|a, b| std::ptr::eq(a.game, b.game)).count() as u64;
         AgentRow {
             name: labels[key].clone(),
@@ -339,10 +339,10 @@ fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatScores> {
     spec.seats.iter().enumerate().map(row).collect()
 }
 
-/// Returns the constants of a game. Constants are the rungs of the ladder that the server ran, and `random`, with the
-/// rating of level 0. Rungs are found by anchor spec or by the spec of their bot.
+/// Returns the constants of a game. Constants are the anchors of the ladder that the server ran, and `random`, with the
+/// rating of level 0. Anchors are identified by anchor spec or by the spec of their bot.
 fn ladder_constants(agents: &[AgentLabel], labels: &BTreeMap<AgentLabel, String>, spec: &Spec) -> Vec<(usize, f64)> {
-    // `random` matches by name or spec; rungs match by spec only.
+    // `random` matches by name or spec; all other anchors match by spec only.
     let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));
     let rungs =
         agents.iter().enumerate().filter_map(|(k, key)| Some((k, rung(spec, key.1.filter(|s| *s != "random")?)?)));
@@ -350,8 +350,8 @@ fn ladder_constants(agents: &[AgentLabel], labels: &BTreeMap<AgentLabel, String>
     out
 }
 
-/// Returns the agents with a constant rating, found by label, spec or name. If several agents match, only those run by
-/// the server are constants.
+/// Returns the agents with a constant rating, found by label, spec or name. If several agents match, only the agents
+/// that the server ran are constants.
 fn constants(
     agents: &[AgentLabel],
     labels: &BTreeMap<AgentLabel, String>,

@@ -33,7 +33,7 @@ pub(crate) fn count(value: u64) -> String {
     out
 }
 
-/// Formats hours in a suitable unit.
+/// Formats a duration given in hours as hours, minutes or seconds.
 pub(crate) fn waited(hours: f64) -> String {
     let (value, unit) = match hours {
         h if h >= 1.0 => (h, "hours"),

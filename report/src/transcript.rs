@@ -20,7 +20,7 @@ pub struct Transcript {
     pub episode: String,
     /// Canonical game string.
     pub game: String,
-    /// Position of the match in the run; `None` if the episode name does not contain one.
+    /// Position of the match in the run; `None` if the episode name contains no position.
     pub place: Option<String>,
     /// Description of each seat: the seat's name in the game, and its agent.
     pub seats: Vec<String>,
@@ -274,7 +274,7 @@ impl<'a> TranscriptBuilder<'a> {
     fn push(&mut self, state: &dyn DynState, m: &MoveRecord, attempts: Vec<Attempt>) {
         let viewer = Viewer::Seat(m.seat as usize);
         let since = self.take_news(viewer);
-        // After the last decision, spectators see the later events only.
+        // Drop the earlier news of spectators, so that `after` has only the events after the last decision.
         self.take_news(Viewer::Public);
         self.decisions.push(Decision {
             ply: self.ply,

@@ -79,7 +79,7 @@ impl Blocks {
     fn rate(&self, scores: &[f64], resamples: usize, seed: u64) -> Rating {
         let matches = |(k, score): (usize, &f64)| {
             // The first match takes the points that the second leaves: one point of two matches is a win and a loss, or
-            // two draws.
+            // two draws if the distribution has draws.
             let points = 2.0 * score;
             let first = if points == 1.0 && self.draws > 0.0 { 0.5 } else { points.min(1.0) };
             let (first, second) = if points == 0.5 { (0.0, 0.5) } else { (first, points - first) };

@@ -49,7 +49,7 @@ fn four_seat_unit_seats_two_copies_of_each_bot() {
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let both = [[1, 0, 1, 0], [0, 1, 0, 1]];
     assert_eq!(seats, [2, 3].map(|seed| both.map(|s| (seed, s.to_vec()))).concat());
-    // The side with more points on both tables wins the unit.
+    // The side with more points over both seatings wins the unit.
     let of = |_: usize, p: &Planned, _: u64| if p.turn == 0 { vec![30.0, -8.0, -8.0, -14.0] } else { vec![0.0; 4] };
     let rows = ladder.measure(&units(&ladder, 10, of)).0;
     assert_eq!(rows[1].found.map(|f| f[0]), Some(1.0));
@@ -78,10 +78,10 @@ fn score_counts_episodes_or_duplicate_units() {
 }
 
 #[test]
-fn rungs_against_a_field_are_measured_by_mean_return() {
+fn anchors_in_a_field_are_measured_by_mean_return() {
     let ladder = AnchorLadder::new(&spec("iterated_prisoners_dilemma", &THREE[..2]), Unit::Field(&["f", "g"]));
     assert_eq!(ladder.agents(), ["random", "x", "f", "g"]);
-    // `x` gets 4 with f and 2 with g, and slightly more on every second seed; random 1 less.
+    // `x` gets 4 with f and 2 with g, and slightly more on every second seed; `random` gets 1 less than `x`.
     let of = |k: usize, p: &Planned, u: u64| {
         let own = [3.0, 1.0, 4.0, 2.0][k] + 0.1 * (u % 2) as f64;
         if p.turn == 0 { vec![own, 9.0] } else { vec![9.0, own] }

@@ -90,7 +90,7 @@ fn matches_without_a_partner_are_listed() {
     // Block 1 of g sums to 0 + 1, block 1 of h to -1.
     assert_eq!(got.all.score.unwrap().value, 0.0);
     assert!(got.fallback.is_empty());
-    // The order of the second agent's matches does not matter; an exchange of the agents changes the sign.
+    // The order of the second agent's matches does not matter; swapping the agents changes the sign.
     let turned = compare(&b, &a);
     assert_eq!((turned.unpaired, turned.games[0].score.unwrap().value), ([1, 2], -0.5));
 }
@@ -112,7 +112,7 @@ fn holm_corrects_for_several_games() {
     }
     assert_eq!(holm(&[0.4, 0.9]), [0.8, 0.9]);
     assert_eq!(holm(&[]), Vec::<f64>::new());
-    // Six sole wins in the first game, the second undecided; both values remain.
+    // The first agent alone wins six matches of `g`; both agents win all matches of `h`.
     let of = |game: &str, score: f64| (0..6).map(move |seed| side(game, "x", 0, seed, score)).collect::<Vec<_>>();
     let got = compare(&[of("g", 1.0), of("h", 1.0)].concat(), &[of("g", 0.0), of("h", 1.0)].concat());
     let [g, h] = &got.games[..] else { panic!() };

@@ -24,7 +24,7 @@ impl AxisScale {
             (low, high) = (0.0, 1.0);
         }
         if high - low <= low.abs().max(high.abs()) * 1e-9 {
-            // Most metrics have no negative values.
+            // If all values are 0, the scale starts at 0, because most metrics have no negative values.
             let half = low.abs() / 2.0;
             (low, high) = if low == 0.0 { (0.0, 1.0) } else { (low - half, high + half) };
         }
@@ -61,7 +61,7 @@ impl AxisScale {
     }
 }
 
-/// Returns the value of a measurement and the ends of its interval, so that a scale can cover them.
+/// Returns the value of a measurement and the ends of its interval, so that a scale can cover all three.
 pub(crate) fn ends(measure: &Measurement) -> impl Iterator<Item = f64> {
     [Some(measure.value), measure.low, measure.high].into_iter().flatten()
 }
@@ -85,7 +85,7 @@ pub(crate) fn measurement_text(measure: &Measurement, axis: &Axis) -> String {
 /// Draws vertical grid lines with tick labels below, then the axis title. Returns the bottom of the drawing.
 pub(crate) fn below(svg: &mut Svg, scale: &AxisScale, [top, bottom]: [f64; 2], axis: &Axis) -> f64 {
     let ticks = scale.ticks();
-    // If texts would overlap, every second tick or fewer have one.
+    // If the labels of all ticks would overlap, only every second tick, or every third and so on, has a label.
     let widest = ticks.iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
     let apart = (scale.paper[1] - scale.paper[0]) / ticks.len().saturating_sub(1).max(1) as f64;
     let every = ((widest + 5.0) / apart).ceil().max(1.0) as usize;

@@ -15,7 +15,7 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
     // A single series with the title of the axis needs no legend.
     let alone = series.len() == 1 && series[0] == first.title;
     let top = if alone { 4.0 } else { legend(&mut svg, legend_entries(&series), Sign::Patch, 2.0) + 2.0 };
-    // The legend names columns that differ.
+    // If titles or units differ, the axis has no title, and the legend names the columns.
     let alike = grid.columns.iter().all(|c| c.axis.title == first.title && c.axis.unit == first.unit);
     let axis = if alike { first } else { Axis { digits: first.digits, ..Axis::default() } };
     let rows = RowLabels::of(grid.rows.iter().map(String::as_str));

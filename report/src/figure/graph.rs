@@ -8,8 +8,8 @@ use super::svg::{Svg, WIDTH, colour, fit};
 const RADIUS: f64 = 158.0;
 const CENTRE: [f64; 2] = [WIDTH / 2.0, 180.0];
 
-/// Draws lettered nodes on a circle. The arrows of one node may be highlighted: outgoing arrows solid, incoming ones
-/// dashed.
+/// Draws lettered nodes on a circle. The arrows of one node may be highlighted: outgoing arrows are solid, incoming
+/// arrows dashed.
 pub(super) fn draw(data: &Arrows, title: &str) -> String {
     let mut svg = Svg::new();
     let graph = &data.graph;
@@ -20,7 +20,7 @@ pub(super) fn draw(data: &Arrows, title: &str) -> String {
         [CENTRE[0] + RADIUS * angle.cos(), CENTRE[1] + RADIUS * angle.sin()]
     };
     let known = |e: &&ludex_referee::metric::value::Edge| e.from < count && e.to < count && e.from != e.to;
-    // Draw faint arrows first, so that highlighted ones are on top.
+    // Draw faint arrows first, so that highlighted arrows are on top.
     let out = |e: &&ludex_referee::metric::value::Edge| data.highlight == Some(e.from) || data.highlight == Some(e.to);
     let mut edges: Vec<_> = graph.edges.iter().filter(known).collect();
     edges.sort_by_key(out);

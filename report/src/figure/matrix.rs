@@ -11,7 +11,7 @@ use crate::text::number;
 pub(super) fn draw(grid: &Grid, title: &str) -> String {
     let values = || grid.cells.iter().flatten().flatten().map(|m| m.value);
     let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-    // With numbers on both sides of zero, zero has no color.
+    // If there are negative numbers, the number farthest from zero, on either side, has the strongest color.
     let signed = low < 0.0;
     let reach = if signed { low.abs().max(high.abs()) } else { high - low.min(0.0) };
     html(grid, title, &|_, _, m, digits| {

@@ -256,7 +256,7 @@ impl Resolver<'_> {
             highlight: self.figure.highlight,
             ..Grid::default()
         };
-        // Metrics with one title are one kind of number: their columns have a common mean.
+        // Metrics with equal titles are one kind of number: their columns have a common mean.
         let titles = distinct(wishes.iter().map(ResolvedMetric::title));
         let several = titles.len() > 1;
         // Source column and name of each grid column.
@@ -291,7 +291,7 @@ impl Resolver<'_> {
         items.iter().for_each(|item| (item.set)(&mut spot));
         let found = known.value(self.ground.rows, &spot).map_or_else(Vec::new, numbers);
         match &spot.name {
-            // The name is already in the row or the column.
+            // The row or the column has the name already, so the number gets an empty name.
             Some(name) => {
                 found.into_iter().find(|(own, _)| own == name).map(|(_, m)| (String::new(), m)).into_iter().collect()
             }
@@ -422,7 +422,7 @@ impl Resolver<'_> {
         let nodes = 0..graph.nodes.len();
         let highlight = match (&spot.agent, self.figure.highlight) {
             (Some(agent), _) => graph.nodes.iter().position(|name| name == agent),
-            // The first of equal nodes.
+            // Of equally good nodes, the first is highlighted.
             (None, Some(Highlight::Best)) => nodes.min_by_key(|&n| (std::cmp::Reverse(wins(n)), losses(n), n)),
             (None, Some(Highlight::Lowest)) => nodes.min_by_key(|&n| (wins(n), std::cmp::Reverse(losses(n)), n)),
             (None, None) => None,

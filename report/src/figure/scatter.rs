@@ -25,13 +25,13 @@ pub(super) fn draw(data: &Points, title: &str) -> String {
         let ends = line.map(|[at, value]| format!("{} {}", length(x.at(at)), length(y.at(value))));
         svg.path("fit", "", &format!("M{}", ends.join("L")), "");
     }
-    // Occupied areas: marks first, so that no name covers one.
+    // Occupied areas: marks first, so that no name covers a mark.
     let mut taken: Vec<[f64; 4]> =
         points().map(|p| [x.at(p.x) - 5.0, y.at(p.y) - 5.0, x.at(p.x) + 5.0, y.at(p.y) + 5.0]).collect();
-    // If all points belong to one agent, the heading names it.
+    // If all points belong to one agent, the heading has the agent's name.
     let named = data.labels_differ();
     for group in &data.groups {
-        // Equal points have one mark.
+        // Points of a group with equal coordinates share one mark.
         let mut seen = BTreeSet::new();
         for p in &group.points {
             let said = |v: f64, digits| number(Some(v), digits);

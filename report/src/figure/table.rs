@@ -44,7 +44,7 @@ pub(super) fn html(grid: &Grid, title: &str, cell: CellText) -> String {
         out.push_str("</tr>\n<tr>");
     }
     for column in &grid.columns {
-        // The caption holds a unit that all columns share.
+        // A unit that all columns share is in the caption, not in the headings.
         let _ = write!(out, "<th scope=\"col\">{}</th>", escape(&column.name));
     }
     out.push_str("</tr>\n</thead>\n<tbody>\n");

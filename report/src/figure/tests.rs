@@ -306,7 +306,7 @@ fn points_have_no_labels_if_all_belong_to_one_agent() {
     assert!(svg.contains("you") && table.contains("<td>you</td>"));
 }
 
-/// Draws two points in one corner, and one point in each of two other corners.
+/// Draws two points in one corner, and one point in each of two further corners.
 #[test]
 fn names_of_points_in_corners_stay_inside_the_drawing() {
     let point = |x: f64, y: f64, label: &str| Point { x, y, label: label.into() };
@@ -323,7 +323,7 @@ fn names_of_points_in_corners_stay_inside_the_drawing() {
     }
 }
 
-/// Draws bars of different metrics, which only the legend names.
+/// Draws bars of different metrics, whose names are in the legend only.
 #[test]
 fn bars_of_several_metrics_have_no_common_title() {
     let column = |name: &str| GridColumn { name: name.into(), axis: axis(name, "", 2), ..GridColumn::default() };

@@ -40,7 +40,7 @@ impl Data {
         if let Data::Points(points) = self
             && !points.labels_differ()
         {
-            // The heading names the agent of all numbers.
+            // All points belong to the agent in the heading, so the columns with names are dropped.
             head.drain(..2);
             rows.iter_mut().for_each(|row| drop(row.drain(..2)));
         }

@@ -185,14 +185,14 @@ fn results(import: &mut Import, cells: &Cells, directed: bool) -> Result<(), Imp
             if [*losses, *draws, *wins] != counts {
                 let told = |[w, d, l]: [u64; 3]| format!("{w}-{d}-{l}");
                 let message = format!(
-                    "{agent} against {opponent} is {}, but row {first} says {} of {opponent} against {agent}; with --directed \
-                     they are different matches",
-                    told(counts),
-                    told([*wins, *draws, *losses])
+                    "expected {} for {agent} against {opponent}, the reverse of row {first}, got {}; use --directed \
+                     if the rows are different matches",
+                    told([*losses, *draws, *wins]),
+                    told(counts)
                 );
                 return Err(ImportError::at(row.number, "wins", message));
             }
-            // The same matches from the opponent's side.
+            // An earlier row has the same matches from the opponent's side.
             import.agent(agent, true);
             continue;
         }

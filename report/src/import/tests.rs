@@ -71,7 +71,7 @@ fn invalid_cells_report_row_and_column() {
         ("p,A,B,3,1,1,4", "row 2, column planned: expected at least 5 planned matches, got 4"),
         ("p,A,B,600000,0,0,\np,A,C,600000,0,0,", "row 3, column wins: expected at most 1000000 matches in the table"),
         ("p,A,B,1,0,0,\np,A,B,2,0,0,", "row 3, column agent: expected a unique key, but row 2 also has"),
-        ("p,A,B,2,0,1,\np,B,A,2,0,1,", "row 3, column wins: B against A is 2-0-1, but row 2 says 2-0-1 of A against B"),
+        ("p,A,B,2,0,1,\np,B,A,2,0,1,", "row 3, column wins: expected 1-0-2 for B against A, the reverse of row 2"),
     ] {
         assert_refused(&format!("{RESULTS}{row}\n"), why);
     }
@@ -114,7 +114,7 @@ fn invalid_cells_report_row_and_column() {
 fn results_listed_for_both_agents_count_once() {
     let text = format!("{RESULTS}p,A,B,2,1,0,\np,B,A,0,1,2,\n");
     assert_eq!(csv(&text).unwrap().matches.len(), 3);
-    // B is a candidate too, and its score is from its own side.
+    // B is a candidate too, and the score of B counts the results from B's side.
     let import = csv(&text).unwrap();
     let rows = import.rows();
     let score = MetricQuery::parse("score_rate").unwrap().number(&rows.of_agent(1)).unwrap();

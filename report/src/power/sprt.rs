@@ -13,8 +13,8 @@
 //! Sources: A. Wald, "Sequential tests of statistical hypotheses", Annals of Mathematical Statistics 16, 1945 (the
 //! bounds); X. Li, J. Liu and Z. Ying, "Generalized sequential probability ratio test for separate families of
 //! hypotheses", Sequential Analysis 33, 2014 (unknown distributions). Stockfish's fishtest tests its patches in this
-//! way (`LLRcalc.py`), and counts unobserved scores as a thousandth of a block, so that both means are always possible.
-//! This implementation does the same.
+//! way (`LLRcalc.py`). Like fishtest, this module counts unobserved scores as a thousandth of a block, so that both
+//! means are always possible.
 //!
 //! `alpha` bounds the probability of accepting `elo1` if the first agent is at most `elo0` points better. `beta` bounds
 //! the probability of accepting `elo0` if the first agent is at least `elo1` points better. The last block overshoots a

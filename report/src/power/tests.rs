@@ -35,7 +35,7 @@ fn invalid_input_has_no_block_count() {
 #[test]
 fn shared_variance_reduces_needed_blocks() {
     let got = designs(100.0, 2.0, 0.5, 30.0, 0.8).unwrap();
-    // 87.2 blocks with the variance of one agent; two agents have twice the variance, and half of it is common here.
+    // The difference has twice the variance of one agent, and pairing removes half: 87.2 blocks, as for one agent.
     assert_eq!(got.meeting, Amount { blocks: 88, matches: 176 });
     assert_eq!(got.paired, Amount { blocks: 88, matches: 176 });
     assert_eq!(got.unpaired, Amount { blocks: 175, matches: 350 });

@@ -21,7 +21,7 @@ pub(super) fn page(report: &Report) -> String {
     env.add_filter("num", number);
     env.add_filter("count", count);
     env.add_filter("hours", waited);
-    // Text from records must not hide or reverse other text of the line.
+    // Text from records must not hide or reverse the rest of its line.
     env.set_formatter(|out, state, value| match value.as_str() {
         Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean(text))),
         _ => escape_formatter(out, state, value),

@@ -267,8 +267,8 @@ fn report_of_runs_has_head_leaderboard_contents_and_links() {
     assert!(csv.contains(&format!("\"mcts, 100\",all games,Blocks for \u{b1}30,{needed},")), "{csv}");
     assert!(csv.contains("\"mcts, 100\",ttt,Level,2,"), "{csv}");
     assert!(!csv.contains("random,"), "only evaluated agents");
-    // The share of points in a part is that of the run, next to the suite's means. A variant with a single part is
-    // excluded.
+    // A part's column has the share of points from the run, and the summaries have the suite's means. A variant with a
+    // single part is excluded.
     let mut studied = with_runs();
     let ran = &mut studied.runs[0].agents;
     ran[0].results.push(super::about::HeadResult { part: "other".into(), ..Default::default() });
@@ -341,7 +341,7 @@ fn contents_come_first_and_block_counts_are_not_highlighted() {
     assert_eq!((grid.places(at), grid.places(rating)), ([None; 2], [Some(20.0), Some(10.0)]));
 }
 
-/// Checks that names of variants remain distinct, since they differ at their ends.
+/// Checks that shortened names of variants remain distinct, because variants differ at the ends of their names.
 #[test]
 fn long_names_keep_their_ends() {
     let mut report = sample();

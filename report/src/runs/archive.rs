@@ -1,6 +1,6 @@
 //! Contents of a run, finished or not: settings, records, calls of language models, and log.
 //!
-//! A run is a folder, or a bundle packed from one. A killed process may leave an incomplete last line, which is
+//! A run is a folder, or a bundle packed from a folder. A killed process may leave an incomplete last line, which is
 //! skipped and listed in [`Archive::cut`]. Other unreadable lines are listed in [`Archive::refused`]; the remaining
 //! lines are read.
 

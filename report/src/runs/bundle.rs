@@ -26,7 +26,7 @@ pub const REPORT: &str = "report.json";
 pub const PAGE: &str = "report.html";
 /// Maximum size in bytes of the headers between two files of a bundle.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Maximum size of an unpacked bundle per byte of the bundle. Zeros reach about 1,000, lines of runs below 100.
+/// Maximum ratio of unpacked to packed size. Zeros reach a ratio of about 1,000, the lines of runs stay below 100.
 const MAX_RATIO: u64 = 512;
 /// Unpacked size in bytes up to which a bundle may exceed [`MAX_RATIO`].
 const SMALL_BYTES: u64 = 64 << 20;
@@ -118,8 +118,8 @@ fn read_from(bundle: impl Read, packed: u64, name: &str) -> anyhow::Result<Files
     Ok(files)
 }
 
-/// Reader that fails after a number of bytes. It bounds data that the reader of the archive reads without being asked,
-/// such as long names and skipped entries.
+/// Reader that fails after a number of bytes. The limit bounds data that the archive reader reads on its own, such as
+/// long names and skipped entries.
 struct Metered<R> {
     from: R,
     /// Number of bytes that may still be read.

@@ -46,7 +46,7 @@ pub(crate) fn about_run(about: &RunSettings) -> String {
 pub fn seeds(about: &RunSettings) -> String {
     match about.seeds {
         RunSeeds::Open(open) => format!("open, from {open}"),
-        RunSeeds::Secret(_) => "from a secret that the run's settings tell".to_owned(),
+        RunSeeds::Secret(_) => "from the secret in the run's settings".to_owned(),
     }
 }
 

@@ -62,7 +62,7 @@ pub fn join<'g>(tables: impl IntoIterator<Item = ResultTable<'g>>) -> ResultTabl
             }
         };
         let parts: Vec<usize> = table.parts.iter().map(part).collect();
-        // Each run has its own plan; its matches follow those of the earlier runs.
+        // Each run has its own plan. The matches of a run come after the matches of all earlier runs.
         let before = out.matches.iter().map(|game| game.order + 1).max().unwrap_or(0);
         out.matches.extend(table.matches.into_iter().map(|mut game| {
             game.part = parts[game.part];

@@ -1,4 +1,4 @@
-//! Progress of a run along its plan: the matches that the plan requires, their order, and the finished ones.
+//! Progress of a run along its plan: the matches that the plan requires, their order, and the finished matches.
 //!
 //! A plan is a function from finished matches to due matches. The required matches of a run are found by evaluating
 //! the plan repeatedly, each time with the results of the matches required so far.
@@ -50,7 +50,7 @@ impl PlanProgress {
             let asked = schedule.next(&known, records);
             let before = known.len();
             walk.due.clear();
-            // Missing matches not yet followed by a finished one.
+            // Unfinished matches since the last finished match.
             let mut open = Vec::new();
             for mut block in asked {
                 block.matches.retain(|due| {

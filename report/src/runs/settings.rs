@@ -95,7 +95,7 @@ pub struct RunAgent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunSeeds {
-    /// Public number of the suite, equal for all runs of the suite.
+    /// Public seed of the suite, equal for all runs of the suite.
     Open(u64),
     /// Secret of the run in hex.
     Secret(String),
@@ -108,7 +108,7 @@ impl Default for RunSeeds {
 }
 
 impl RunSeeds {
-    /// Returns the bytes of the secret, if there is one.
+    /// Returns the bytes of the secret; `None` if the seeds are public.
     pub fn secret(&self) -> Option<Vec<u8>> {
         match self {
             RunSeeds::Open(_) => None,

@@ -58,7 +58,7 @@ fn scales_of_different_games_are_separate() {
         assert_eq!(s.seats.iter().map(|r| r.tally.games()).collect::<Vec<_>>(), [12, 12]);
         assert!(s.name.starts_with(&format!("{}@{}/", s.string, s.rules)));
     }
-    // Other parameters are another game, other constants another ladder.
+    // Different parameters make a different game, and different constants make a different ladder.
     let other = verified(pairs("kuhn_poker(players=2)", 1));
     assert_eq!(rate(&other, &quick())[0].name, scales[0].name);
     let constants = RatingOptions { fixed: Some(BTreeMap::from([("a".into(), 100.0)])), ..quick() };
@@ -124,7 +124,7 @@ fn allies_are_rated_as_a_team() {
     let scale = &rate(&games, &quick())[0];
     let [b, c] = ["b", "c"].map(|name| scale.agents.iter().position(|a| a.name == name).unwrap());
     assert_eq!(scale.crosstable[b][c].games(), 0, "the farmers are not compared with each other");
-    // A team is rated as one: the ratings of both farmers change equally.
+    // Both farmers are rated as a team, so their skills are equal.
     assert_eq!(scale.agents[b].mu, scale.agents[c].mu);
 }
 
@@ -148,7 +148,7 @@ fn roles_are_rated_separately() {
     }
     let undercover = apart.agents.iter().filter(|a| a.name.ends_with("/undercover")).map(|a| a.games).sum::<u64>();
     assert_eq!(undercover, 6, "one in each game");
-    // Without team names, nothing changes.
+    // Agents of games without team names keep their names.
     let mut alone = results(verified([play("kuhn_poker", &["a", "b"], 1)]));
     alone[0].by_role();
     assert_eq!(alone[0].seats[0].name, "a");

@@ -41,11 +41,11 @@ gomoku,B,anchor 1,0,32,0,1,32
 
 #[test]
 fn metrics_of_result_tables_equal_hand_computed_values() {
-    // Level 2 is not passed: 200 * 5 / 30; corrected (5 + 1) / 32 of 200.
+    // Level 2 is not passed: progress is 200 * 5 / 30 or, with `form=corrected`, 200 * (5 + 1) / 32.
     shares(RESULTS, "level", "A", &[("level", 2.0), ("progress", 100.0 / 3.0)]);
     shares(RESULTS, "level form=corrected", "A", &[("level", 2.0), ("progress", 37.5)]);
     near(RESULTS, "level of=total", "A", 2.0 + 1.0 / 3.0);
-    // Half of the matches passes; a level without decided matches does not pass.
+    // Half of the decided matches passes a level; a level without decided matches is not passed.
     shares(RESULTS, "level", "B", &[("level", 1.0)]);
     // (41 - 37) / 78.
     near(RESULTS, "nra", "A", 4.0 / 78.0);
@@ -80,7 +80,7 @@ fn metrics_of_match_tables_equal_hand_computed_values() {
     let once = "part,cycle,order,a,b,score_a\np,0,2,B,A,1\np,0,1,A,B,1\n";
     near(once, "elo", "A", 1516.0 - 32.0 * (1.0 - expected(1484.0, 1516.0)));
     near(once, "elo k=10 start=0", "A", 5.0 - 10.0 * (1.0 - expected(-5.0, 5.0)));
-    // The order of the plan counts, not that of the rows; after a first win the skills are those of the Python package.
+    // Matches count in plan order, not in row order. After one win, the skills equal those of the Python package.
     let win = "part,cycle,order,a,b,score_a\np,0,1,A,B,1\n";
     let skill = value(win, "trueskill", "A").unwrap().number().unwrap().value;
     assert!((skill - 29.395_83).abs() < 1e-4, "{skill}");
@@ -95,7 +95,7 @@ fn metrics_of_match_tables_equal_hand_computed_values() {
     shares(MATCHES, "wdl_cycles", "A", &[("wins", 1.5), ("draws", 0.0), ("losses", 0.5)]);
     // The first seat won matches 1, 3, 5 and 6; b moved first in match 6.
     near(MATCHES, "first_seat", "all", 4.0 / 6.0);
-    // A moved first in 1 and 6, and won both; of 3 and 4 it won one.
+    // A won matches 1 and 6, in which it moved first, and one of the matches 3 and 4.
     near(MATCHES, "fma of=score_rate", "A", 0.5);
 }
 
@@ -161,13 +161,13 @@ fn glicko_uses_cycles_as_rating_periods() {
     use ludex_referee::rating::glicko::GlickoSkill;
     let start = GlickoSkill { rating: 1500.0, deviation: 350.0, volatility: 0.06 };
     let once = "part,cycle,order,a,b,score_a\np,0,1,A,B,1\np,0,2,C,A,1\np,1,1,A,B,1\n";
-    // Within a period, opponents have their skill from before it.
+    // Within a period, opponents have the skill that they had before the period.
     let first = start.after_games(&[(start, 1.0), (start, 0.0)], 1.0);
     let b = start.after_games(&[(start, 0.0)], 1.0);
     let second = first.after_games(&[(b, 1.0)], 1.0);
     near(once, "glicko2", "A", second.rating);
     near(once, "glicko2 of=deviation", "A", second.deviation);
-    // By match, B's loss comes before its next match.
+    // With `period=match`, B's loss is rated before B's next match.
     let a = start.after_games(&[(start, 1.0)], 1.0);
     let c = start.after_games(&[], 1.0);
     let after = a.after_games(&[(c, 0.0)], 1.0).after_games(&[(b.after_games(&[], 1.0), 1.0)], 1.0);
