@@ -1,5 +1,5 @@
-//! Named agents with prices and measurements. They are read from `agents.toml` in the data folder, or from a file of
-//! the same format that lists the entrants of a tournament.
+//! Named agents with prices and measurements. The agents are read from `agents.toml` in the data folder, or from a file
+//! of the same format that lists the entrants of a tournament.
 //!
 //! ```toml
 //! folder = "bots"                   # adds every program in this folder, named after its file

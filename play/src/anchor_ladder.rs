@@ -37,11 +37,11 @@ pub struct AnchorRunSettings {
 /// Anchor ladder with its measurements.
 pub struct MeasuredLadder {
     pub ladder: AnchorLadder,
-    /// Rungs of the ladder with their ratings.
+    /// Anchors of the ladder with their ratings.
     pub rows: Vec<AnchorRow>,
     /// Share of draws between agents of equal strength.
     pub draws: f64,
-    /// Mean and maximum time per move of each rung, in microseconds, over the matches played by this call.
+    /// Mean and maximum time per move of each anchor, in microseconds, over the matches played by this call.
     pub times: Vec<Option<[f64; 2]>>,
 }
 

@@ -6,8 +6,8 @@ use ludex_protocol::spec::Spec;
 use crate::PROGRAM;
 use crate::time::now_text;
 
-/// Returns the header of an unrated episode that starts now. The header contains those of `flags` whose value is true.
-/// All other fields have their default values.
+/// Returns the header of an unrated episode that starts now. The header contains the `flags` whose value is true. All
+/// other fields have their default values.
 pub fn header(spec: &Spec, episode: String, flags: &[(&str, bool)], seats: Vec<RecordSeat>) -> Header {
     Header {
         ludex: VERSION,

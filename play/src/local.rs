@@ -2,7 +2,7 @@
 //! virtual time.
 //!
 //! A match is a function of its game, players and seed: records of repeated matches differ only in `started` and
-//! `ended`. The match clock advances only while an agent with irreproducible replies computes.
+//! `ended`. The match clock advances only while an agent whose replies are not reproducible computes.
 
 mod check;
 mod compute_slots;
@@ -30,7 +30,7 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Default number of parallel matches with a batched agent. With more parallel matches, fewer batches are needed.
+/// Default number of parallel matches with a batched agent. More parallel matches need fewer batches.
 pub const GATHERED_JOBS: usize = 1024;
 
 /// Agent as an argument of [`play`].

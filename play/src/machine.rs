@@ -44,7 +44,8 @@ use self::seat_history::SeatHistory;
 pub use self::watcher::Watcher;
 use crate::time::Since;
 
-/// Offset added to frame numbers at each restart, so that a `seen` from before a restart is recognized as stale.
+/// Offset added to frame numbers at each restart, so that frame numbers from before the restart are recognized as
+/// stale.
 pub const RESTART_STEP: u64 = 1_000_000;
 
 #[derive(Default)]
@@ -62,11 +63,11 @@ struct SeatState {
     attempts: Vec<PriorAttempt>,
     /// Legal actions of the pending request to an in-process agent.
     legal: Vec<Action>,
-    /// Observed history, if an in-process agent needs one.
+    /// Observed history, for in-process agents that need it.
     memory: Option<SeatHistory>,
     online: bool,
     away_since: Option<u64>,
-    /// True once the seat has submitted a move (even a refused one) or resigned.
+    /// True once the seat has submitted a move (even a refused move) or resigned.
     acted: bool,
     /// True from a restart until the client reconnects; the seat's clock does not start before then.
     waits: bool,
@@ -207,7 +208,7 @@ impl MatchMachine {
         }
     }
 
-    /// Returns the pending move request to an in-process agent, for a driver without clocks that calls the agent on
+    /// Returns the pending move request for an in-process agent, for a driver without clocks that calls the agent on
     /// this thread.
     pub fn ask(&mut self, seat: Seat, agent: &dyn Agent) -> Option<MoveRequest<'_>> {
         let place = self.places.get_mut(seat).filter(|p| p.asked)?;
@@ -224,7 +225,7 @@ impl MatchMachine {
         Some(if agent.needs_full_state() && !self.setup.header.rated { ask.with_peek() } else { ask })
     }
 
-    /// Returns the pending move request to an in-process agent, in a form that can be sent to another thread, and
+    /// Returns the pending move request for an in-process agent, in a form that can be sent to another thread, and
     /// starts the agent's clock. Without a clock rule, the agent has `limit_ms` milliseconds for the turn.
     pub fn agent_request(
         &mut self,

@@ -1,7 +1,7 @@
 //! Built-in agents as clients of a remote server: each turn becomes a move request, each reply becomes an act.
 //!
-//! Remote agents receive the same requests as in-process agents: view, turn and random key. In its n-th match, counted
-//! from 0, the agent has the key for `seed = base + n`.
+//! Remote agents receive the same requests as in-process agents: view, turn and random key. The random key of the n-th
+//! match, counted from 0, is derived from the seed `base + n`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -125,7 +125,7 @@ impl RemoteAgent {
         Ok(table)
     }
 
-    /// Returns the refused replies of this turn, except those from before a reconnect.
+    /// Returns the replies of this turn that were refused since the last reconnect.
     fn attempts(&self, ask: &TurnRequest) -> Vec<PriorAttempt> {
         let mut tables = self.tables.lock();
         let open = tables.open.entry(ask.start.match_id.clone()).or_default();

@@ -31,7 +31,7 @@ pub struct PlayedMatch {
 }
 
 /// Returns the setup of a match without a clock between `players`, one per seat. `block` is the key of the match's
-/// block ([`block_key`]), and `turn` is the position in that block. `pair` is absent for a match outside a block.
+/// block ([`block_key`]), and `turn` is the position in the block. `pair` is absent for a match outside a block.
 pub fn setup(
     game: &GameRef,
     players: &[&Participant],
@@ -198,7 +198,7 @@ pub(super) fn run(
         due.extend(machine.handle(now, Input::Agent { seat, turn, did }));
     }
     if !machine.is_over() {
-        // No request is pending although the match has not ended. This is a bug, which the record must show.
+        // No request is pending although the match has not ended. The record must show this bug of the machine.
         machine.handle(now, Input::Abort(EndReason::InfraError));
     }
     agents.iter().for_each(|agent| agent.leave());

@@ -129,7 +129,7 @@ impl Clocks {
         let runs = |r: &Option<Running>| r.filter(|r| !r.paused);
         let seats = self.running.iter().enumerate().filter_map(|(seat, r)| Some((runs(r)?.until?, Some(seat))));
         let episode = self.rule.episode_ms.map(|ms| (self.began.saturating_add(ms), None));
-        // On ties, seats precede the episode, and lower seats precede higher ones.
+        // On ties, seats precede the episode, and lower seats precede higher seats.
         seats.chain(episode).min_by_key(|&(at, seat)| (at, seat.unwrap_or(usize::MAX)))
     }
 }

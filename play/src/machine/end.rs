@@ -8,8 +8,8 @@ use super::MatchMachine;
 use super::interface::{LogRow, Output};
 
 impl MatchMachine {
-    /// Records the acts of a turn that the end of the match interrupted. These are the submitted parts of a joint move,
-    /// and the refused attempts of the seat at fault, which become a move without an action. In every part of an
+    /// Records the acts of a turn that the end of the match interrupted. The acts are the submitted parts of a joint
+    /// move, and the refused attempts of the seat at fault, which become a move without an action. In every part of an
     /// unfinished joint move, the flag `more` is set.
     fn record_unfinished(&mut self, at_fault: Option<Seat>) {
         let more = matches!(self.state.turn(), ToMove::Simultaneous(_));
@@ -54,7 +54,7 @@ impl MatchMachine {
         let mut returns = self.state.returns();
         let (mut reason, mut at_fault) = (reason, at_fault.map(|s| s as u32));
         if returns.iter().any(|r| !r.is_finite()) {
-            // Records cannot contain non-finite numbers. The rules are at fault, so no seat is.
+            // Records cannot contain non-finite numbers. The fault is in the rules of the game, so no seat is at fault.
             tracing::error!(match_id = self.setup.header.episode, ?returns, "game returned non-finite scores");
             returns.fill(0.0);
             (reason, at_fault) = (EndReason::InfraError, None);

@@ -117,7 +117,7 @@ pub enum Input {
     },
     Online(Seat),
     Offline(Seat),
-    /// Seat for which the host resigns, because the seat's agent is to blame for the end of its run.
+    /// Resignation by the host for a seat whose agent caused its run to end early.
     Withdrawn(Seat),
     /// Seat whose agent never connected.
     Absent(Seat),

@@ -39,7 +39,7 @@ pub(super) struct Presence {
 impl MatchLog {
     /// Creates the log of a match that has not started.
     pub(super) fn new(header: Header) -> Self {
-        // Canonical forms lack only parameters outside the range of a double, and no game has one.
+        // Only parameters outside the range of a double have no canonical form, and no game has such parameters.
         let log = match RecordBuilder::begin(header.clone()) {
             Ok(history) => Log::Open(history),
             Err(error) => {
@@ -116,7 +116,7 @@ impl MatchLog {
         self.log = Log::Closed(record);
     }
 
-    /// Returns the remaining bank in ms of the seat that moved in event `n`, after that event.
+    /// Returns the bank, in ms, that the seat of event `n` had left after the event.
     pub(super) fn bank(&self, n: usize) -> u64 {
         self.banks.get(n).copied().unwrap_or(0)
     }

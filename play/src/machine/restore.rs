@@ -34,7 +34,7 @@ impl MatchMachine {
     pub fn restore(setup: MatchSetup, rows: Vec<LogRow>, now: u64) -> Result<(Self, Vec<Output>), String> {
         let mut m = MatchMachine::new(setup, now);
         m.again(rows, now)?;
-        // Frames sent before the crash are not sent again.
+        // The frames from before the crash are not sent again.
         m.narrate();
         m.out.clear();
         let asks: Vec<Seat> = (0..m.places.len()).filter(|&s| m.places[s].asked).collect();

@@ -47,7 +47,7 @@ impl SeatHistory {
     }
 }
 
-/// Adds a revealed text to the last move. Texts revealed before the first move are dropped.
+/// Adds a revealed text to the last move. A text that is revealed before the first move is dropped.
 fn add_reveal(past: &mut [ObservedMove], text: String) {
     if let Some(last) = past.last_mut() {
         last.reveals.push(text);

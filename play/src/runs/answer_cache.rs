@@ -128,7 +128,7 @@ impl AnswerCache {
         Participant { agent: Arc::new(wrap(player.agent.clone(), act)), ..player.clone() }
     }
 
-    /// Returns the reply to a request. Blocks while another match waits for the agent's reply to the same request.
+    /// Returns the reply to a request. Blocks while the agent computes its reply to the same request for another match.
     fn answer(
         &self,
         line: OnceLine,
@@ -188,7 +188,7 @@ pub(crate) fn wrong<'r>(record: &Record, of: impl Fn(&str) -> Option<&'r Record>
                     && answers(first, seat).any(same)
             });
             if first.is_none() {
-                out.push(format!("seat {seat}, turn {turn}: expected the cached answer in {episode}, found none"));
+                out.push(format!("seat {seat}, turn {turn}: expected the cached reply in {episode}, got none"));
             }
         }
     }

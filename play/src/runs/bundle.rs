@@ -21,7 +21,7 @@ pub fn write(about: &RunSettings, run: &Files, pages: Files) -> anyhow::Result<V
     pack(about, &files)
 }
 
-/// Returns the files of a bundle: those of the run and the pages of its report, a card and checksums.
+/// Returns the files of a bundle: the files of the run, the pages of its report, a card and checksums.
 fn contents(about: &RunSettings, run: &Files, pages: Files) -> Files {
     let mut files = pages;
     for name in FILES {

@@ -81,7 +81,7 @@ pub struct Driver<'a> {
     /// Number of parallel matches, at least 1.
     pub jobs: usize,
     pub budget: RunBudget,
-    /// Width of rating intervals, in points, at which `wanted` skips the rest of a part; written to the log.
+    /// Width of rating intervals, in points, at which `wanted` skips the rest of a part. Written to the log.
     pub ci: Option<f64>,
     /// Filter for the blocks of a wave, for example to skip parts whose intervals are narrow enough.
     pub wanted: &'a BlockFilter<'a>,
@@ -316,7 +316,7 @@ struct Keeper<'a, 'n> {
     driver: &'a Driver<'a>,
     begun: Instant,
     records: Vec<Record>,
-    /// Matches ended by the infrastructure. They are recorded only after a probe shows that the endpoints are up.
+    /// Matches ended by the infrastructure. Recorded only after a probe shows that the endpoints are up.
     spoiled: Vec<FinishedMatch>,
     /// Reason for the end of the run; `None` while the run continues.
     end: Option<StopReason>,
@@ -330,14 +330,14 @@ impl Keeper<'_, '_> {
         if judged == MatchScore::Discarded {
             self.take_spoiled(finished)?;
         } else {
-            // A successful match proves that the endpoints are up. Matches that failed before it started are thus
-            // recorded as failures of their own.
+            // A successful match proves that the endpoints are up. Matches that failed before this match started
+            // therefore failed for reasons of their own, and are recorded.
             let (own, others) = self.spoiled.drain(..).partition(|f| f.over <= finished.begun);
             self.spoiled = others;
             self.keep_all(own)?;
             self.keep(finished)?;
         }
-        // Failed matches have a cost too.
+        // Failed matches count toward the budget too.
         self.check_budget()
     }
 
@@ -348,7 +348,7 @@ impl Keeper<'_, '_> {
         if self.spoiled.len() >= STREAK { self.ask_endpoints() } else { Ok(()) }
     }
 
-    /// Probes the endpoints at the end of a wave, since no later match can show that they are up.
+    /// Probes the endpoints at the end of a wave, because no later match of the wave can show that they are up.
     fn end_wave(&mut self) -> anyhow::Result<()> {
         if self.spoiled.is_empty() { Ok(()) } else { self.ask_endpoints() }
     }

@@ -48,7 +48,7 @@ pub struct Cost {
     pub unpriced: f64,
     /// Number of calls made in batches.
     pub batched: f64,
-    /// Seconds spent waiting for endpoints, summed over all calls except batched ones, whose duration is unknown.
+    /// Seconds spent waiting for endpoints, summed over all calls except batched calls, whose duration is unknown.
     pub waiting: f64,
     /// Seconds of computation by all agents on this machine.
     pub computing: f64,
@@ -350,7 +350,7 @@ fn substitute(
     let spec = spec_in(plan, part, who)?;
     let entrant = &plan.agents[who];
     let candidate = entrant.variant.as_ref().map_or(who, |variant| variant.candidate);
-    // Measurements of replies without reasons do not apply to replies with reasons.
+    // Measurements of replies without reasoning do not apply to replies with reasoning.
     let alike = llm::typical_out_tokens(&AgentSpec::parse(&entrant.spec)?)? == llm::typical_out_tokens(&spec)?;
     let measured = known.get(&candidate).filter(|_| alike).cloned();
     let spent = pilot.spent(&spec, &game.spec().game);

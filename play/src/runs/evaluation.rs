@@ -115,7 +115,7 @@ fn name_of(name: String, spec: &AgentSpec) -> String {
 }
 
 /// Parses role assignments of the form `ROLE=AGENT`, in which `AGENT` is a spec or a name from the agents file in the
-/// folder `data`. If several agents fill a role, each of them has its own assignment.
+/// folder `data`. If several agents fill a role, each agent has its own assignment.
 ///
 /// # Errors
 /// Returns an error if a text has no `=`, or if an agent is unknown or remote.
@@ -180,7 +180,7 @@ impl Evaluation {
         let mut plan = Plan::new(suite, &request.candidates.list, request.scale, &ludex_games::builtin())?;
         plan.shard = request.shard;
         if let Some(part) = plan.parts.iter().find(|part| !part.part.once.is_empty() && plan.shard.is_some()) {
-            bail!("part {:?} caches answers within a run (key `once`), so it cannot be played in shards", part.part.id);
+            bail!("part {:?} caches replies within a run (key `once`), so it cannot be played in shards", part.part.id);
         }
         let seeds = request.secret.clone().map_or(RunSeeds::Open(plan.suite.seed), RunSeeds::Secret);
         let tables = tables(&plan, seeds.secret().as_deref())?;
@@ -358,7 +358,7 @@ fn files_beside(suite: &Path, text: &str) -> anyhow::Result<BTreeMap<String, Str
 fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
     for entrant in plan.agents.iter().filter(|e| e.variant.is_none() && is_model(&e.spec)) {
         let told = llm::hello(&AgentSpec::parse(&entrant.spec)?);
-        let told = told.with_context(|| format!("no answer from the endpoint of {}", entrant.name))?;
+        let told = told.with_context(|| format!("no reply from the endpoint of {}", entrant.name))?;
         let tokens = told.tokens;
         let words =
             format!("{} answers: {} tokens in, {} out, {:.1} s", entrant.name, tokens.input, tokens.out, told.seconds);

@@ -66,13 +66,13 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
     let (over, _) = results(&settings.run, &plan, &plain);
     let walk = PlanProgress::new(&plan, &ids(&plan), &over, &[]);
     let missing: usize = walk.due.iter().map(|block| block.matches.len()).sum();
-    // Complete shards cover the plan, so this checks the sharding rule.
+    // Complete shards cover the whole plan, so a missing match means that the sharding rule is wrong.
     ensure!(
         missing == 0 && walk.extra.is_empty(),
         "expected all planned matches in the shards, but {missing} are missing"
     );
 
-    // A match that was repeated has two records.
+    // A repeated match has two records.
     let place = |episode: &str| {
         let (key, again) = key_of(&settings.run, episode)?;
         Some((walk.place(key)?, again))

@@ -118,7 +118,7 @@ struct Read<'r> {
     done: Results,
     walk: PlanProgress,
     games: Vec<VerifiedRecord>,
-    /// Games that the plan requires, including games that an illegal move ended.
+    /// Games that the plan requires, including games that ended by an illegal move.
     planned: Vec<VerifiedRecord>,
     refused: Vec<RejectedRecord>,
 }

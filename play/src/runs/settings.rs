@@ -101,7 +101,7 @@ pub fn differences(was: &RunSettings, now: &RunSettings) -> Vec<String> {
         }
     };
     maps("rules of", &was.games, &now.games);
-    // If the agents differ, they are listed above, and the prompts are not compared.
+    // Prompts are compared only if the agents are equal; different agents are listed above.
     if was.agents.iter().map(|a| &a.name).eq(now.agents.iter().map(|a| &a.name)) {
         maps("prompts of", &was.prompts, &now.prompts);
         let reworded = was.wording != now.wording && !was.prompts.is_empty();

@@ -39,7 +39,7 @@ use super::{GameRoster, RunPart};
 use crate::agents_file::{AgentSource, Agents, NamedAgent};
 use crate::local::{self, Participant, Unfit, check};
 
-/// Number of blocks per thread in a wave. Between waves, entrants may be disqualified.
+/// Number of blocks per thread that are played between two checks for disqualified entrants.
 const WAVE: usize = 16;
 
 /// Entrants and settings of a tournament.
@@ -219,7 +219,7 @@ impl Contest {
                 Ok((Err(unfit), _)) => anyhow::bail!("nothing was played: {}: {unfit}", entry.name),
             };
             tried();
-            // The entrant played all seats of one match, and then one seat in each of `seats` matches.
+            // The entrant played all seats of one match, and one seat in each of `seats` further matches.
             let seconds = begun.elapsed().as_secs_f64() / f64::from(2 * seats);
             Ok(Trial { name: entry.name.clone(), player, seconds })
         };

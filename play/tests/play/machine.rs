@@ -110,7 +110,7 @@ fn play_out(m: &mut MatchMachine, mut now: u64) {
 }
 
 fn open_turn(m: &MatchMachine, seat: usize) -> Option<ludex_protocol::message::TurnFrame> {
-    let ServerMessage::Resync(resync) = m.resync(Watcher::Seat(seat)) else { panic!("a resync was due") };
+    let ServerMessage::Resync(resync) = m.resync(Watcher::Seat(seat)) else { panic!("expected a resync") };
     resync.turn.map(|t| *t)
 }
 
@@ -122,7 +122,7 @@ fn repeated_act_gets_the_first_reply() {
     assert_eq!(code(&send(&mut m, 1, 0, by_id(0, 1, 0))), ErrorCode::NotYourTurn);
     let first = send(&mut m, 2, 0, by_id(0, 0, 4));
     assert!(accepted(&first));
-    // The same move in three notations gets the first reply and has no effect.
+    // Three notations of the same move get the first reply and have no effect.
     for again in [by_id(0, 0, 4), by_text(0, 0, "x(1,1)"), by_text(0, 0, "b2")] {
         let out = send(&mut m, 3, 0, again);
         assert_eq!(reply(&out), reply(&first));
@@ -132,13 +132,13 @@ fn repeated_act_gets_the_first_reply() {
     assert!(accepted(&send(&mut m, 5, 1, by_id(0, 0, 0))));
     assert!(accepted(&send(&mut m, 6, 0, by_id(1, 0, 1))));
     assert!(accepted(&send(&mut m, 7, 1, by_id(1, 0, 2))));
-    // Old keys stay known; other moves under them are stale.
+    // Acts of earlier turns are still recognized; a different move for an earlier turn is stale.
     assert_eq!(reply(&send(&mut m, 8, 0, by_text(0, 0, "x(1,1)"))), reply(&first));
     assert_eq!(code(&send(&mut m, 8, 0, by_id(0, 0, 8))), ErrorCode::StaleTurn);
     assert!(accepted(&send(&mut m, 9, 0, by_id(2, 0, 7))));
     assert!(m.is_over());
     assert_eq!(verified(&m).footer.outcome, [Outcome::Win, Outcome::Loss]);
-    // Also after the end.
+    // After the end of the match, a repeated act still gets its first reply.
     assert_eq!(reply(&send(&mut m, 10, 0, by_id(0, 0, 4))), reply(&first));
     assert_eq!(code(&send(&mut m, 10, 1, by_id(2, 0, 3))), ErrorCode::MatchOver);
 }
@@ -158,14 +158,14 @@ fn illegal_move_policy_applies_after_the_last_try() {
         let mut m = start("tic_tac_toe", |s| s.header.illegal = IllegalMoveRules { policy, tries: 2, unparsed: None });
         assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 4))));
         let out = send(&mut m, 2, 1, by_id(0, 0, 4));
-        let ServerMessage::Refused(r) = reply(&out) else { panic!("a refusal was due") };
+        let ServerMessage::Refused(r) = reply(&out) else { panic!("expected a refusal") };
         assert_eq!((r.attempt, r.tries_left, r.then), (1, 1, None));
         assert!(r.message.contains("taken"), "{}", r.message);
         assert_eq!(r.legal.unwrap().iter().collect::<Vec<_>>(), [0, 1, 2, 3, 5, 6, 7, 8]);
         // A repeated refused act gets the same reply and uses no try.
         assert_eq!(reply(&send(&mut m, 3, 1, by_id(0, 0, 4))), reply(&out));
         let out = send(&mut m, 4, 1, by_text(0, 1, "nonsense"));
-        let ServerMessage::Refused(r) = reply(&out) else { panic!("a refusal was due") };
+        let ServerMessage::Refused(r) = reply(&out) else { panic!("expected a refusal") };
         assert_eq!((r.attempt, r.tries_left, r.then), (2, 0, Some(policy)));
         let forced = frames(&out, Watcher::Public).iter().any(
             |f| matches!(f, MatchFrame::Event(e) if matches!(e.kind, EventKind::Move { seat: 1, forced: true, .. })),
@@ -204,19 +204,19 @@ fn unparsed_texts_have_their_own_tries_and_policy() {
         let mut left = [rule.tries, 2];
         for (attempt, text) in (0..).zip(said) {
             let out = send(&mut m, 2, 1, by_text(0, attempt, text));
-            let ServerMessage::Refused(r) = reply(&out) else { panic!("a refusal was due") };
+            let ServerMessage::Refused(r) = reply(&out) else { panic!("expected a refusal") };
             let unread = usize::from(*text == unread);
             left[unread] -= 1;
             let code = [ErrorCode::IllegalAction, ErrorCode::Unparsed][unread];
             let last = attempt as usize + 1 == said.len();
             assert_eq!((r.attempt, r.code, r.tries_left), (attempt + 1, code, left[unread]), "{said:?}");
             assert_eq!(r.then, last.then_some(then), "{said:?}");
-            // The same answer again, also after the turn.
+            // A repeated act gets the same reply, even after the turn.
             assert_eq!(reply(&send(&mut m, 3, 1, by_text(0, attempt, text))), reply(&out));
         }
         play_out(&mut m, 10);
         let record = verified(&m);
-        let RecordEvent::Move(forced) = &record.events[1] else { panic!("a move was due") };
+        let RecordEvent::Move(forced) = &record.events[1] else { panic!("expected a move") };
         assert!(forced.forced && forced.tries.len() == said.len(), "{forced:?}");
         assert_eq!(record.header.illegal, rule);
     }
@@ -229,7 +229,7 @@ fn clock_expires_exactly_at_its_deadline() {
     assert!(m.handle(999, Input::Tick).is_empty());
     assert!(accepted(&send(&mut m, 999, 0, by_id(0, 0, 0))));
     assert_eq!(m.next_deadline(), Some(1_999));
-    // Seat 1 never moved, so the match does not count as a defeat and is not rated.
+    // Seat 1 never moved, so its timeout is a no-show, which is neither rated nor a defeat.
     m.handle(1_999, Input::Tick);
     let record = verified(&m);
     assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::NoShow), Some(1)));
@@ -256,10 +256,10 @@ fn host_stall_is_credited_and_recorded() {
     assert!(accepted(&send(&mut m, 2, 1, by_id(0, 0, 1))));
     m.start_client_clocks(2);
     m.handle(3, Input::Offline(1));
-    // Longer than the clock of the one and than the seat of the other is held.
+    // The stall is longer than the clock of seat 0 and than the grace period of seat 1.
     m.credit_stall(&[9_000, 9_000]);
     assert_eq!(m.next_deadline(), Some(10_002));
-    // An act counts from when it was read, though others were heard before it.
+    // An act counts from the time it was read, even if an input with a later time was handled before it.
     m.handle(9_600, Input::Online(1));
     let out = send(&mut m, 9_500, 0, by_id(1, 0, 2));
     assert!(accepted(&out), "{out:?}");
@@ -268,7 +268,7 @@ fn host_stall_is_credited_and_recorded() {
     let moves: Vec<_> = record.events.iter().map(|e| if let RecordEvent::Move(m) = e { m.ms } else { 0 }).collect();
     assert_eq!((moves, record.footer.stall_ms), (vec![1, 1, 498], Some(9_000)));
     m.credit_stall(&[1, 1]);
-    assert_eq!(m.record().unwrap().footer.stall_ms, Some(9_000), "after the end nothing is counted");
+    assert_eq!(m.record().unwrap().footer.stall_ms, Some(9_000), "a stall after the end is not recorded");
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn record_without_stall_has_no_stall_time() {
 fn time_over_the_move_limit_is_charged_to_the_bank() {
     let clock = Clock { move_ms: Some(100), bank_ms: 500, inc_ms: 10, first_ms: None, episode_ms: None };
     let mut m = start("tic_tac_toe", |s| s.header.clock = clock);
-    let ServerMessage::Accepted(a) = reply(&send(&mut m, 250, 0, by_id(0, 0, 0))) else { panic!("accepted was due") };
+    let ServerMessage::Accepted(a) = reply(&send(&mut m, 250, 0, by_id(0, 0, 0))) else { panic!("expected accepted") };
     assert_eq!(a.bank_ms, 500 - 150 + 10);
     let turn = open_turn(&m, 1).unwrap();
     assert_eq!((turn.budget_ms, turn.bank_ms), (Some(600), vec![360, 500]));
@@ -340,7 +340,7 @@ fn later_difference(record: &Record) -> f64 {
 
 #[test]
 fn unfinished_joint_turn_is_recorded() {
-    // Seat 1 has moved when seat 0 runs out of tries; the move is hidden from watchers, the record has both.
+    // Seat 1 has moved when seat 0 runs out of tries. Watchers do not see the move, but the record has both turns.
     let mut m = start("iterated_prisoners_dilemma(num_repetitions=3)", |_| ());
     assert!(accepted(&send(&mut m, 1, 1, by_id(0, 0, 1))));
     let outs: Vec<Output> = (0..3).flat_map(|n| send(&mut m, 2, 0, by_id(0, n, 7))).collect();
@@ -353,7 +353,7 @@ fn unfinished_joint_turn_is_recorded() {
     assert_eq!((offender.seat, offender.action, offender.tries.len(), offender.more), (0, None, 3, true));
     assert_eq!((other.seat, other.action, other.more), (1, Some(1), true));
 
-    // The clock of the whole episode cuts a turn short without anybody's fault.
+    // The time limit of the episode ends a turn; no seat is at fault.
     let mut m = start("iterated_prisoners_dilemma(num_repetitions=3)", |s| {
         s.header.clock = Clock { episode_ms: Some(100), ..Clock::default() };
     });
@@ -398,7 +398,7 @@ fn frames_of_each_watcher_are_numbered_without_gaps() {
             let frames = frames(&seen, watcher);
             let seqs: Vec<u64> = frames.iter().map(MatchFrame::seq).collect();
             assert_eq!(seqs, (0..seqs.len() as u64).collect::<Vec<_>>(), "{game} {watcher:?}");
-            // A watcher that saw the first n gets exactly the rest.
+            // A watcher that has seen frames up to number n gets exactly the later frames.
             for n in 0..frames.len() {
                 let rest = m.catch_up(watcher, Some(n as u64));
                 let want: Vec<ServerMessage> = frames[n + 1..].iter().cloned().map(ServerMessage::from).collect();
@@ -442,7 +442,7 @@ fn match_is_restored_from_any_prefix_of_its_rows() {
                 let (mut back, first) = MatchMachine::restore(back, rows.clone(), 1_000_000).unwrap();
                 assert!(first.is_empty());
                 for s in 0..seats {
-                    // The same question, under a new numbering; old numbers are never mistaken.
+                    // The restored turn is the same request under a new frame number; earlier frame numbers are stale.
                     let (was, is) = (open_turn(&m, s), open_turn(&back, s));
                     assert_eq!(was.is_some(), is.is_some(), "{game} seat {s}");
                     if let (Some(was), Some(is)) = (was, is) {
@@ -454,10 +454,10 @@ fn match_is_restored_from_any_prefix_of_its_rows() {
                     }
                     let back_in = back.catch_up(Watcher::Seat(s), Some(3));
                     assert!(matches!(&back_in[..], [ServerMessage::Resync(r)] if r.seq >= 2 * RESTART_STEP));
-                    // Downtime is not charged: the clock waits for the client.
+                    // Downtime is not charged, because the seat's clock starts only when the client reconnects.
                     assert!(back.next_deadline().is_none_or(|at| at >= 1_005_000));
                 }
-                // An answer that was given before the crash is given again.
+                // An act that was accepted before the crash is accepted again.
                 if !refused {
                     let again = send(&mut back, 1_000_001, seat, by_id(t.turn, t.attempt, a));
                     assert!(accepted(&again), "{game}: {again:?}");
@@ -500,7 +500,7 @@ fn excerpt_sets_start_and_end_of_the_match() {
     }
     let record = verified(&m);
     assert_eq!((record.footer.reason, record.header.start, record.events.len()), (Some(EndReason::Truncated), 2, 5));
-    // It comes back from its rows at the same position.
+    // A match restored from its rows continues at the same position.
     rows.retain(|row| !matches!(row, LogRow::End(_)));
     let last = rows.pop().unwrap();
     let setup = setup("tic_tac_toe", |setup| {
@@ -512,7 +512,7 @@ fn excerpt_sets_start_and_end_of_the_match() {
     assert!(!back.is_over() && open_turn(&back, 0).is_some_and(|turn| turn.turn == 2));
     rows.push(last);
     assert!(MatchMachine::restore(setup, rows, 0).unwrap().0.is_over());
-    // A record that says otherwise of its start is refused.
+    // A record with a wrong number of start moves is rejected.
     for start in [0, 1, 3, 9] {
         let mut forged = record.clone();
         forged.header.start = start;
@@ -521,7 +521,7 @@ fn excerpt_sets_start_and_end_of_the_match() {
         forged.footer.digest = Some(sealed);
         let line = forged.to_line().unwrap();
         let fault =
-            Verifier::new(ludex_games::builtin()).verify_line(&line, Default::default()).err().expect("a false start");
+            Verifier::new(ludex_games::builtin()).verify_line(&line, Default::default()).err().expect("an error");
         assert!(fault.to_string().contains("start") || fault.to_string().contains("forced"), "{start}: {fault}");
     }
 }
@@ -557,7 +557,7 @@ fn agent_failure_ends_the_match() {
     let q = m.agent_request(0, 0, &*agent, 60_000).unwrap();
     assert_eq!((q.turn, q.legal.len()), (0, 9));
     let did = |a| AgentOutcome::Move { chosen: Move::Id(a), notes: None };
-    // An answer to another turn is ignored.
+    // The outcome of a turn that is not open is ignored.
     assert!(m.handle(1, Input::Agent { seat: 0, turn: 5, did: did(0) }).is_empty());
     m.handle(2, Input::Agent { seat: 0, turn: 0, did: did(0) });
     assert!(open_turn(&m, 1).is_some());
@@ -576,7 +576,7 @@ fn shared_seed_is_not_released() {
         s.pair = Some("p_1".into());
     });
     play_out(&mut m, 1);
-    let ServerMessage::Resync(r) = m.resync(Watcher::Seat(0)) else { panic!("a resync was due") };
+    let ServerMessage::Resync(r) = m.resync(Watcher::Seat(0)) else { panic!("expected a resync") };
     let end = r.end.unwrap();
     assert_eq!((end.seed, end.salt, end.digest), (None, None, None));
     let record = verified(&m);
@@ -607,15 +607,15 @@ fn in_process_agent_has_a_clock_but_never_disconnects() {
     assert_eq!(m.next_deadline(), Some(157));
     m.handle(157, Input::Tick);
     assert_eq!((verified(&m).footer.reason, m.record().unwrap().footer.at_fault), (Some(EndReason::Timeout), Some(0)));
-    assert!(m.handle(158, Input::Agent { seat: 0, turn: 0, did: did() }).is_empty(), "it comes too late");
-    // What it used is in the record.
+    assert!(m.handle(158, Input::Agent { seat: 0, turn: 0, did: did() }).is_empty(), "the match is over");
+    // The row has the time that the agent used.
     let mut m = MatchMachine::new(setup("tic_tac_toe", seated), 0);
     m.handle(0, Input::Start);
     m.agent_request(0, 0, &*agent, 60_000).unwrap();
     let out = m.handle(70, Input::Agent { seat: 0, turn: 0, did: did() });
-    let Some(Output::Persist(row)) = out.first() else { panic!("a row was due: {out:?}") };
+    let Some(Output::Persist(row)) = out.first() else { panic!("expected a row, got {out:?}") };
     assert!(matches!(&**row, LogRow::Act(act) if (act.record.ms, act.bank_ms) == (70, 80)), "{row:?}");
-    // Without a clock the host's limit holds.
+    // Without a clock rule, the host's limit applies.
     let unlimited = |s: &mut MatchSetup| {
         seated(s);
         s.header.clock = Clock::default();
@@ -624,7 +624,7 @@ fn in_process_agent_has_a_clock_but_never_disconnects() {
     m.handle(0, Input::Start);
     assert_eq!(m.agent_request(5, 0, &*agent, 60_000).unwrap().left_ms, 60_000);
     assert_eq!(m.next_deadline(), Some(60_005));
-    // After a restart clients have to come back, agents of the host are there.
+    // After a restart, clients must reconnect, but in-process agents are present.
     let (mut back, asks) = MatchMachine::restore(setup("tic_tac_toe", unlimited), Vec::new(), 0).unwrap();
     assert!(matches!(asks[..], [Output::Ask(0)]));
     back.handle(1, Input::Online(1));

@@ -91,7 +91,7 @@ fn mirror_matches_reduce_variance_without_bias() {
             })
             .collect();
         let (truth, _) = mean(&both.iter().map(|(plain, _)| plain.value).collect::<Vec<_>>());
-        // The mean without mirrors is unbiased, so the difference of both means shows the bias of the other.
+        // The mean without mirrors is unbiased, so the difference of both means is the bias of the mirrored mean.
         let (bias, error) =
             mean(&both.iter().map(|(plain, mirrored)| mirrored.value - plain.value).collect::<Vec<_>>());
         let squares = |of: &dyn Fn(&(Measurement, Measurement)) -> f64| both.iter().map(|b| of(b).powi(2)).sum::<f64>();

@@ -61,7 +61,7 @@ fn seat_gets_a_picture_with_each_turn_and_event() {
     assert_eq!(last_cells(&after.svg), ["3"]);
     assert_eq!(last_cells(&m.spectator_view(Watcher::Public, &[MatchView::Picture]).picture.unwrap().svg), ["3"]);
     for to in [Watcher::Seat(1), Watcher::Public] {
-        assert!(frames(&own, to).into_iter().all(|frame| picture(frame).is_none()), "{to:?} asked for none");
+        assert!(frames(&own, to).into_iter().all(|frame| picture(frame).is_none()), "{to:?} requested no picture");
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Matches with language models are replayed: models reply with the stored calls, and the other seats make the recorded
 //! moves. Prompts are rendered again, replies are parsed again, and tokens, prices and digests are recomputed. The
-//! resulting record must equal the original one.
+//! resulting record must equal the original record.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -30,16 +30,16 @@ pub(super) fn lines(run: &Archive, records: &BTreeMap<&str, &Record>) -> Vec<Rej
     for (episode, calls) in &run.calls {
         let mut last: Option<&CallLine> = None;
         for kept in calls {
-            // The rematch of an interrupted match may reach another position, with another request under the same key.
+            // A repeated match may reach a different position, and then a different request has the same key.
             let twice = last.is_some_and(|last| {
                 (last.seat, last.key) == (kept.seat, kept.key) && last.call.messages == kept.call.messages
             });
             let message = match records.get(episode.as_str()) {
-                _ if twice => Some("the file has the call twice".to_owned()),
+                _ if twice => Some("expected one line per call, got a duplicate".to_owned()),
                 Some(record) => of_record(kept, record, is_resumed(run)),
                 // Until a run is done, matches that have calls may still be played.
                 None if run.is_done() || run.place_of(episode).is_none() => {
-                    Some("expected a call of a recorded match, got one of a match without a record".to_owned())
+                    Some("expected a call of a recorded match, got a call of a match without a record".to_owned())
                 }
                 None => None,
             };
@@ -61,13 +61,13 @@ fn of_record(kept: &CallLine, record: &Record, resumed: bool) -> Option<String> 
         return Some(format!("expected a call of a seat of the match, got seat {}", kept.seat));
     }
     let turns = moves(record).filter(|m| m.seat as usize == kept.seat).map(|m| m.turn + 1).max().unwrap_or_default();
-    // The match may have ended during the call; the rematch in a resumed run may have ended earlier.
+    // The match may have ended during the call. In a resumed run, the repeated match may have ended even earlier.
     (kept.key.turn > turns && !resumed)
         .then(|| format!("expected a call of a turn up to {turns}, got turn {} of seat {}", kept.key.turn, kept.seat))
 }
 
-/// Returns true if the run was interrupted. In such a run, the calls of a rematch may differ from those of the
-/// interrupted match.
+/// Returns true if the run was interrupted. In such a run, the calls of a repeated match may differ from the calls of
+/// the interrupted match.
 fn is_resumed(run: &Archive) -> bool {
     run.log.iter().any(|line| line.what == "resumed")
 }
@@ -89,12 +89,12 @@ pub(super) fn replayed(
     }
     if run.about.ludex != crate::PROGRAM {
         let by = &run.about.ludex;
-        let note = format!("prompts and answers were not checked: the run was created by a different version, {by}");
+        let note = format!("prompts and replies were not checked: the run was created by a different version, {by}");
         return (Vec::new(), Some(note));
     }
     if !run.about.calls_bound {
         let note = "calls are not bound to the records by digests: the run was created by an older build".to_owned();
-        // Records of older builds have no digests. If all have them, the settings were changed.
+        // Records of older builds have no digests. If all records have digests, the settings were changed.
         let digests =
             |m: &MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key(llm::CALLS_DIGEST_NOTE));
         let asked = |m: &&MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key("calls"));
@@ -147,11 +147,9 @@ pub(super) fn replayed(
             wrong.push(RejectedRecord { source: source.clone(), episode, message });
             continue;
         }
-        wrong.extend(
-            kept.unused(run)
-                .into_iter()
-                .map(|line| of_line(run, line, "expected a call that the match made, got another".to_owned())),
-        );
+        wrong.extend(kept.unused(run).into_iter().map(|line| {
+            of_line(run, line, "expected a call that the replayed match makes, got a different call".to_owned())
+        }));
     }
     let older = run.about.wording != llm::PROMPT_VERSION;
     let note = older.then(|| "prompts were not checked: the run uses the prompt wording of an older build".to_owned());
@@ -192,9 +190,7 @@ fn differing(was: &RecordEvent, is: &RecordEvent) -> String {
     let (a, b) = (notes(was), notes(is));
     let names = a.as_object().into_iter().chain(b.as_object()).flat_map(|map| map.keys());
     let first = names.filter(|name| a[name.as_str()] != b[name.as_str()]).min();
-    first.map_or_else(String::new, |name| {
-        format!(": {name} is {}, the calls give {}", a[name.as_str()], b[name.as_str()])
-    })
+    first.map_or_else(String::new, |name| format!(": expected {name} {}, got {}", b[name.as_str()], a[name.as_str()]))
 }
 
 /// Returns an event without times.
@@ -232,7 +228,7 @@ impl Agent for Scripted {
 struct StoredCalls<'a>(Vec<SeatCalls<'a>>);
 
 struct SeatCalls<'a> {
-    /// Last call of each key. Calls of an interrupted match may be followed by calls of its rematch.
+    /// Last call of each key. Calls of an interrupted match may be followed by the calls of its repetition.
     calls: HashMap<String, &'a CallLine>,
     /// Calls that were replaced by later calls with the same key.
     old: Vec<&'a CallLine>,

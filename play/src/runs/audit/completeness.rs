@@ -89,7 +89,7 @@ pub(super) fn whole(
             )
         })),
         RunState::Stopped if ci.is_none() => {
-            // A run stops between blocks, so missing matches follow played ones, except for failed matches.
+            // A run stops between blocks, so a match that is missing before a played match must have failed.
             let spoiled =
                 |episode: &str| run.log.iter().any(|l| l.what == "failed" && l.episode.as_deref() == Some(episode));
             let gaps = walk.gaps.iter().map(|key| name_of(name, key, false)).filter(|episode| !spoiled(episode));

@@ -23,7 +23,7 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
     }
     let (again, refused) = report_files::pages(run);
     let mut wrong = Vec::new();
-    // With invalid records the report differs anyway.
+    // With invalid records, the rebuilt report differs in any case.
     if refused.is_empty() && run.refused.is_empty() {
         let json = |files: &Files| files.get(REPORT).and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
         match (json(files), json(&again)) {

@@ -119,7 +119,7 @@ fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, re
         // The spec of a remote agent is unknown, and its kind is self-reported.
         let spec = spec.filter(|spec| spec.class() != AgentClass::Remote || sat.spec.is_some());
         let (text, kind) = (spec.as_ref().map(ToString::to_string), spec.as_ref().map(kind_of));
-        // A server names its operator's agents in place of their specs.
+        // For agents of the operator, a server records the name instead of the spec.
         let is_named = sat.spec.as_deref() == Some(name);
         if text.is_some() && (text != sat.spec && !is_named || kind != Some(sat.kind)) {
             let said = sat.spec.as_deref().unwrap_or_default();

@@ -135,7 +135,7 @@ fn bundle_records_must_agree_with_settings() {
     };
     assert!(has(13, "duplicate of the record at") && has(13, "duplicate match"), "{found:?}");
     assert!(has(3, "expected the name of a match of one"), "{found:?}");
-    assert!(found.iter().any(|w| w.contains("got one of a match without a record")), "{found:?}");
+    assert!(found.iter().any(|w| w.contains("got a call of a match without a record")), "{found:?}");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn bundle_calls_must_agree_with_records() {
     });
     let found = wrong(at.path(), "one");
     assert_eq!(found.len(), 4, "{found:?}");
-    for said in ["got one of a match without a record", "got turn 99", "got seat 5", "the file has the call twice"] {
+    for said in ["got a call of a match without a record", "got turn 99", "got seat 5", "got a duplicate"] {
         assert!(found.iter().any(|w| w.contains("calls.jsonl:") && w.contains(said)), "{said}: {found:?}");
     }
     // Leftovers of a killed run are allowed: a truncated line, and calls of an unfinished match.
