@@ -139,14 +139,14 @@ impl Bot {
         let kind = message["type"].as_str().unwrap_or_default();
         let seq = message["seq"].as_u64();
         if kind == "match_start" {
-            assert!(!self.matches.contains_key(id), "{id} begins again");
+            assert!(!self.matches.contains_key(id), "{id}: got a second `match_start`");
             let seen = BotMatch { last: seq.expect("a number"), start: message.clone(), ..BotMatch::default() };
             self.matches.insert(id.to_owned(), seen);
             return;
         }
         let seen = match kind {
             "resync" => self.matches.entry(id.to_owned()).or_default(),
-            _ => self.matches.get_mut(id).unwrap_or_else(|| panic!("{id} has not begun: {message}")),
+            _ => self.matches.get_mut(id).unwrap_or_else(|| panic!("{id}: expected `match_start`, got {message}")),
         };
         match kind {
             "turn" | "event" | "match_end" => {
@@ -181,7 +181,7 @@ impl Bot {
         let mut client = loop {
             match Client::try_greet(self.address, self.subprotocol, hello.clone()).await {
                 Some(client) => break client,
-                None => assert!(from.elapsed() < PATIENCE, "the server does not come back"),
+                None => assert!(from.elapsed() < PATIENCE, "the server is still unreachable"),
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         };

@@ -73,10 +73,10 @@ impl Process {
         self.child.wait().expect("its end");
     }
 
-    /// Asks it to stop (SIGTERM), and waits until it has ended.
+    /// Sends SIGTERM to the process and waits until it has exited.
     ///
     /// # Panics
-    /// If it is still there after `patience`, or failed.
+    /// Panics if the process fails, or is still running after `patience`.
     pub fn terminate(mut self, patience: Duration) {
         let id = self.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &id]).status().expect("the command kill");
@@ -85,16 +85,16 @@ impl Process {
         loop {
             match self.child.try_wait().expect("a child") {
                 Some(status) => return assert!(status.success(), "{status}"),
-                None => assert!(Instant::now() < until, "the server runs on after SIGTERM"),
+                None => assert!(Instant::now() < until, "the server is still running after SIGTERM"),
             }
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Fails when the log says that something panicked.
+    /// Checks that the log reports no panic.
     ///
     /// # Panics
-    /// Panics if the log reports one.
+    /// Panics if the log reports a panic.
     pub fn has_not_panicked(&self) {
         let log = std::fs::read_to_string(&self.log).expect("the log");
         assert!(!log.contains("panicked"), "{log}");

@@ -1,12 +1,11 @@
 //! Import cycles between the modules of a crate.
 //!
-//! A *room* is a module with all its descendants: `foo.rs` and the folder `foo/`. A *floor* is a module whose children
-//! are rooms; the top floor is the crate. Room A imports room B of the same floor if code in A names an item of B, by
-//! `use` or by a path. Rooms that import each other, directly or through other rooms, form a cycle.
+//! A module imports a sibling (a module with the same parent) if its code, or that of its descendants, names an item of
+//! the sibling or of the sibling's descendants, by `use` or by a path. Siblings that import each other, directly or
+//! through other siblings, form a cycle.
 //!
-//! References between a module's file and its children do not count, because both belong to the same room. So a parent
-//! and its child never form a cycle, and two siblings that import each other do. Re-exported names are followed to the
-//! file that defines them. Code under `#[cfg(test)]` is skipped.
+//! References between a module and its own descendants do not count. Re-exported names are followed to the file that
+//! defines them. Code under `#[cfg(test)]` is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -62,7 +61,7 @@ fn modules_have_no_import_cycles() {
     for (_, member) in house.members() {
         for circle in circles(&member.folder().join("src")) {
             let (name, rooms, imports) = (&member.name, circle.rooms.join(" "), circle.imports.join("\n  "));
-            faults.push(format!("{name} [{}]: {rooms} form a circle:\n  {imports}", circle.floor));
+            faults.push(format!("{name} [{}]: {rooms} form a cycle:\n  {imports}", circle.floor));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));

@@ -1,4 +1,4 @@
-//! Project rules that a program can check: licenses, direction of imports, layout of files.
+//! Rules for the repository that a program can check: licenses, direction of imports, layout of files.
 
 mod circles;
 mod docs;

@@ -1,5 +1,5 @@
-//! Load tests of one server. By default each test is small and checks properties that do not depend on time. With the
-//! environment variables that each file documents, a test runs at any size and prints its measured times;
+//! Load tests of one server. By default, each test is small and checks properties that do not depend on time.
+//! Environment variables, documented in each file, set the size of a test, which then prints its measured times;
 //! `docs/benchmarks/README.md` has the commands.
 
 mod hogs;

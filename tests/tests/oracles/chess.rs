@@ -26,7 +26,7 @@ fn field(fen: &str, i: usize) -> &str {
 /// move.
 const GIVES_CHECK_ALREADY: &str = "8/2k5/8/8/8/8/5q2/2K4r b - - 0 1";
 
-/// Loads chess with stalemate as the only draw by rule, so that games last as long as the recorded ones.
+/// Loads chess with stalemate as the only draw by rule, so that games last as long as the recorded games.
 fn endless(fen: &str) -> GameRef {
     load(&format!("chess(fen={fen},draw_after=0,repetition=0,insufficient_material=false,max_plies=2000)")).unwrap()
 }

@@ -76,7 +76,7 @@ fn fans_equal_pymahjonggb() {
 }
 
 /// Returns the fans under the strict edition, given the oracle's fans. In the strict edition, a melded and a concealed
-/// kong together are no separate fan, but score 1 and 2 points. Triple Pung is not added to All Terminals, and One
+/// kong together do not form a fan, but score 1 and 2 points. Triple Pung is not added to All Terminals, and One
 /// Voided Suit is not added to the fans in [`VOIDS`].
 fn strict<'a>(oracle: &[(u64, u64, &'a str)]) -> Vec<(u64, u64, &'a str)> {
     let has = |name: &str| oracle.iter().any(|f| f.2 == name);

@@ -338,7 +338,7 @@ fn supported_game(string: &str) -> Option<GameRef> {
     let name = string.split('(').next().unwrap_or_default();
     match load(string) {
         Ok(game) => {
-            assert!(!LATER.contains(&name), "{name} is there: take it off the list");
+            assert!(!LATER.contains(&name), "{name} is in the registry: remove it from LATER");
             Some(game)
         }
         Err(e) => {

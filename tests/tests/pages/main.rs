@@ -151,7 +151,7 @@ async fn pages_hide_cards_until_record_is_released() {
         seen.push(svg);
     }
     assert!(seen[1] != seen[0], "a seat sees its own card");
-    assert_eq!(seen[0], public, "the public sees the first position as it did");
+    assert_eq!(seen[0], public, "the public view has changed");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Validators and compression of pages, and pages that are computed once for many readers.
+//! HTTP caching and compression of pages, and pages that are computed once for many clients.
 
 use ludex_tests::bot::{act, first};
 use ludex_tests::{Bot, Server};
@@ -95,7 +95,7 @@ async fn match_page_is_computed_once_per_event() {
     assert_eq!((computed(&server, "page").await, computed(&server, "picture").await), (1, 1));
     assert_eq!(bots[0].client.call("act", act(&turn, first(&turn))).await["type"], "accepted");
     let after = read().await;
-    assert_ne!(before, after, "the page has the move");
+    assert_ne!(before, after, "the page shows the new move");
     assert_eq!((computed(&server, "page").await, computed(&server, "picture").await), (2, 2));
     server.stop().stopped().await;
 }

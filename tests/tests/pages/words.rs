@@ -120,7 +120,7 @@ async fn season_matches_are_hidden_until_season_ends() {
     let of_season = get("/runs?season=cards%2Fpresent", &bob).await.1;
     assert!(of_season.contains("href=\"/runs/hers\""), "{of_season}");
     assert!(!get("/runs?season=cards%2Fpast", &bob).await.1.contains("href=\"/runs/hers\""));
-    // A client with permission to list matches receives the reason for hiding this one; an anonymous client learns nothing.
+    // A client that may list matches gets the reason why the match is hidden; an anonymous client learns nothing.
     let id = ann.matches.keys().next().unwrap();
     assert!(get("/matches", &bob).await.1.contains("hidden until its season ends"));
     for (id, there) in [(id.as_str(), true), ("hers.kuhn.9-9.9.9", false), ("m_0", false)] {

@@ -81,6 +81,6 @@ async fn restored_backup_continues_matches_and_runs() {
     };
     assert_eq!(end["reason"], "done", "{end}");
     ludex(&["verify", "r"], &copy);
-    assert_ne!(rated_seed(address).await, seed, "the same number of a rated match, another secret");
+    assert_ne!(rated_seed(address).await, seed, "the restored server reused a secret");
     server.has_not_panicked();
 }

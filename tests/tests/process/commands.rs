@@ -634,7 +634,7 @@ async fn tokens_are_managed_while_server_runs() {
         let err = token(args).fails();
         assert!(err.contains(said), "{args:?}: {err}");
     }
-    assert_eq!(token(&["list", "--json"]).json()["tokens"].as_array().unwrap().len(), 3, "bad ones made nothing");
+    assert_eq!(token(&["list", "--json"]).json()["tokens"].as_array().unwrap().len(), 3, "a refused token was created");
     assert_eq!(token(&["add"]).code, 2);
 
     // Before the first start of a server, `token add` creates the store, but `token list` does not.
@@ -735,7 +735,7 @@ fn mahjong_requests_are_answered_line_by_line() {
         let answer = &answers[2 * k];
         assert!(answer["error"].as_str().unwrap().contains(word), "{k}: {answer}");
         assert_eq!(answer["path"].as_str().unwrap_or_default(), *path, "{answer}");
-        assert!(answer["error"].as_str().unwrap().len() < 1_000, "a long value is not given back");
+        assert!(answer["error"].as_str().unwrap().len() < 1_000, "the error repeats the long value");
         assert_eq!(answers[2 * k + 1]["total"], 21);
         assert!(ran.err.contains(&format!("line {}: ", 2 * k + 1)), "{}", ran.err);
     }

@@ -296,7 +296,7 @@ fn cpu_time_is_charged_per_reply() {
     let begun = Instant::now();
     assert_eq!(program.read_line(&allowance), Err(ProcessFault::Cpu { limit }));
     assert!(begun.elapsed() >= limit);
-    // A sleeping program uses no CPU time; several replies together may use more than the limit of one.
+    // A sleeping program uses no CPU time; several replies together may use more than the limit per reply.
     let script = "import time
 for _ in range(4):
     time.sleep(0.4)

@@ -129,7 +129,7 @@ fn until_a_batch_is_sent(place: &Place, run: &str, line: &[&str]) -> Child {
     let (before, begun) = (noted(), Instant::now());
     let mut child = place.start(line);
     while noted() == before {
-        assert!(child.try_wait().unwrap().is_none(), "{line:?}: it came to its end before a batch was sent");
+        assert!(child.try_wait().unwrap().is_none(), "{line:?}: the command ended before it sent a batch");
         assert!(begun.elapsed() < Duration::from_secs(60), "{line:?}: no batch was sent");
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -150,7 +150,7 @@ fn killed_run_resumes_its_batches() {
         }
         let cut = place.ludex(&line);
         let all = calls(&place, "cut");
-        assert_eq!(questions(&batches(&stub, api)), all.len() as u64, "{api}: nothing was asked twice");
+        assert_eq!(questions(&batches(&stub, api)), all.len() as u64, "{api}: a request was repeated");
         let single = stub.model("m", &format!("api={api} price_in=1 price_out=2"));
         assert_eq!(table(&cut), table(&place.evaluate(&single, "whole", &["--part", "nim"])), "{api}");
     }
@@ -248,7 +248,7 @@ fn batched_agents_are_accepted_by_other_commands() {
     assert_eq!(gathered["usd"], plain["usd"]);
     assert!(gathered["guesses"].to_string().contains("hours: without the batches"), "{gathered}");
     assert!(!plain["guesses"].to_string().contains("batches"), "{plain}");
-    assert!(batches(&stub, "openai").is_empty(), "an estimate asks nothing");
+    assert!(batches(&stub, "openai").is_empty(), "an estimate sends no request");
 
     let model = stub.model("m", SOON);
     let matched =
@@ -263,5 +263,5 @@ fn batched_agents_are_accepted_by_other_commands() {
         ["tournament", "--agents", "agents.toml", "--game", "nim", "--format", "double_round_robin", "--blocks", "5"];
     place.ludex(&[&line[..], &["--run", "cup", "--json"]].concat()).json();
     let more = questions(&batches(&stub, "openai")) - questions(&sent);
-    assert_eq!(more, calls(&place, "cup").len() as u64, "trials ask one by one");
+    assert_eq!(more, calls(&place, "cup").len() as u64, "trials send unbatched requests");
 }

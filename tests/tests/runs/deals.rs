@@ -1,4 +1,4 @@
-//! Unique deals, for agents that might remember earlier ones, and deals shared by pairs.
+//! Deals that never repeat, for agents that might remember earlier deals, and deals shared by the matches of a pair.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -40,7 +40,7 @@ fn of_run(place: &Place, run: &str) -> Vec<Record> {
 }
 
 #[test]
-fn block_plays_given_decisions_from_its_start_position() {
+fn block_plays_set_number_of_decisions_from_its_start() {
     let place = Place::new();
     for (name, text) in [("spots.toml", SPOTS), ("four.jsonl", FOUR), ("cards.jsonl", CARDS)] {
         fs::write(place.path(name), text).unwrap();
@@ -60,7 +60,7 @@ fn block_plays_given_decisions_from_its_start_position() {
         starts.entry(format!("{part} {block}")).or_default().push(record.events[..start].to_vec());
         let moves =
             record.events[start..].iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None });
-        // In `four` the candidate has the seat to move, in `cards` both seats in turn.
+        // In `four`, the candidate plays the seat to move; in `cards`, it plays both seats.
         let own = moves.filter(|m| part == "cards" || m.seat.to_string() == *turn).count();
         match record.footer.reason {
             Some(EndReason::Truncated) => {
@@ -71,7 +71,7 @@ fn block_plays_given_decisions_from_its_start_position() {
     }
     let lengths: Vec<usize> = starts.values().map(|all| all[0].len()).collect();
     assert_eq!(lengths, [2, 3, 2, 3, 0]);
-    // The given start was not played, so its marks are neither counted nor displayed.
+    // Moves of the start position were not played by the agents, so their marks are not displayed.
     let file = place.of_run("r", "episodes.jsonl").display().to_string();
     for (line, record) in
         (1..).zip(of_run(&place, "r")).filter(|(_, record)| record.header.episode.starts_with("r.four."))

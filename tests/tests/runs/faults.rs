@@ -32,7 +32,7 @@ fn enrol(run: &str) -> Value {
     json!({"suite": "faults", "run": run, "slots": 2})
 }
 
-/// Returns the number of commits of the store, including failed ones.
+/// Returns the number of commits of the store, including failed commits.
 async fn commits(server: &Server) -> u64 {
     let (_, page) = server.get("/metrics").await;
     let count = page.lines().find_map(|line| line.strip_prefix("ludex_store_commit_seconds_count ")?.parse().ok());

@@ -88,7 +88,7 @@ fn roles_are_stored_with_run() {
     ] {
         let ran = evaluate(&place, "r", more);
         assert!(ran.fails().contains(why), "{}", ran.err);
-        assert!(!place.of_run("r", "run.json").exists(), "nothing was begun");
+        assert!(!place.of_run("r", "run.json").exists(), "no run was created");
     }
     let filled = ["--role", "reference=anchor level=1"];
     evaluate(&place, "r", &[&filled[..], &["--budget", "games=4"]].concat()).json();
@@ -200,7 +200,7 @@ fn part_for_two_candidates_requires_two_agents() {
     assert_eq!((&parts[1]["points"], parts[0]["points"].is_number()), (&Value::Null, true), "{parts}");
     let ran = place.ludex(&[&line[..], &["--run", "one"]].concat());
     assert!(ran.well().contains(why) && !ran.out.contains("0-0-0"), "{}", ran.out);
-    assert!(ran.err.contains(&format!("ludex: {why}")), "it is said before the run: {}", ran.err);
+    assert!(ran.err.contains(&format!("ludex: {why}")), "expected the note before the run: {}", ran.err);
     assert!(fs::read_to_string(place.of_run("one", "report.html")).unwrap().contains(why));
     let status = place.ludex(&["status", "one"]);
     assert!(status.well().contains(why), "{}", status.out);
@@ -263,7 +263,7 @@ fn suites_are_listed_and_explained() {
     let list = place.ludex(&["suites"]);
     assert!(["quick", "absolute", "reference"].iter().all(|name| list.well().contains(name)), "{}", list.out);
     let qitown = list.out.lines().find(|line| line.contains("qitown")).unwrap();
-    assert_eq!(qitown.split_whitespace().nth(3), Some("-"), "its candidates meet each other: {qitown}");
+    assert_eq!(qitown.split_whitespace().nth(3), Some("-"), "candidates only meet each other: {qitown}");
     let json = place.ludex(&["suites", "--json"]).json();
     assert_eq!((&json["suites"][0]["suite"], &json["suites"][0]["matches"]), (&"quick".into(), &144.into()));
     let one = place.ludex(&["suites", "fields.toml", "--candidates", "2"]);

@@ -177,7 +177,7 @@ fn killed_run_gives_same_result_as_uninterrupted_run() {
     assert_eq!(
         (again.json()["played"].as_u64(), table(&again)),
         (Some(0), table(&whole)),
-        "what is done is not played again"
+        "finished matches are not replayed"
     );
 }
 

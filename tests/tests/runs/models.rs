@@ -141,7 +141,7 @@ fn killed_run_repeats_no_call() {
     let all = keys.len();
     keys.sort();
     keys.dedup();
-    assert_eq!(keys.len(), all, "a call was made twice");
+    assert_eq!(keys.len(), all, "a call was repeated");
 }
 
 /// Compares the estimate, which is based on measurements of `ludex agents check`, with the usage of the run.
@@ -222,7 +222,7 @@ fn pilot_measures_usage_per_move() {
     for name in ["calls", "tokens_in", "tokens_out", "usd"] {
         assert!(off(&piloted, name).abs() < 0.25, "{name}: {} of {used}", off(&piloted, name));
     }
-    assert!(off(&plain, "tokens_out").abs() > 0.25, "a guess is not that good");
+    assert!(off(&plain, "tokens_out").abs() > 0.25, "a guess is less accurate");
     // The estimate guesses the usage of parts that the pilot did not play, and lists these parts.
     line(&["--run", "half", "--part", "dilemma", "--scale", "0.1"]);
     let half = line(&["--estimate", "--stand-in", "random", "--pilot", "half"]);
@@ -343,7 +343,7 @@ fn endpoint_errors_are_reported_before_start() {
     ] {
         let ran = place.evaluate(&agent, "never", &[]);
         assert!(ran.fails().contains(why), "{agent}: {}", ran.err);
-        // A run without any match is created anew by the next command.
+        // A run without any match is recreated by the next command.
         assert_eq!(place.written("never"), 0, "{agent}");
     }
     let named =

@@ -125,7 +125,7 @@ fn cached_reply_costs_one_call() {
     let questions = lines(&place.path("ludex-data/runs/cut"), "once.jsonl");
     let asked: BTreeSet<String> =
         questions.iter().map(|q| format!("{} {} {} {}", q["agent"], q["game"], q["seat"], q["asked"])).collect();
-    assert_eq!(asked.len(), questions.len(), "a question was asked twice");
+    assert_eq!(asked.len(), questions.len(), "a request was repeated");
 }
 
 fn turn_of(call: &Value) -> u64 {

@@ -52,7 +52,7 @@ fn record_of_different_rules_version_is_not_counted() {
     let ran = place.ludex(&["rate", "a", "--report", "r", "--json"]);
     let page = read_in(&place, "r");
     assert!(page.contains(&format!("{} verified episodes", all - 1)) && page.contains("1 refused"), "{}", ran.err);
-    assert!(page.contains("got rules 99"), "the report says why");
+    assert!(page.contains("got rules 99"), "the report states the reason");
     let again = place.ludex(&line);
     assert!(again.fails().contains("rules 99"), "{}{}", again.out, again.err);
 }
@@ -80,7 +80,7 @@ fn report_combines_two_runs() {
     // The XML namespace of a format is not an address that browsers load.
     let bare = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
     for outside in ["http", "src=", "<link", "<script", "@import", "url("] {
-        assert!(!bare.contains(outside), "{outside}: the page loads nothing");
+        assert!(!bare.contains(outside), "{outside}: the page loads external files");
     }
     // The numbers equal those of the runs.
     let scores = read("figures/scores.csv");
@@ -122,7 +122,7 @@ fn report_combines_two_runs() {
 
     place.ludex(&["rate", "a", "b", "--report", "again"]).well();
     let again = read_in(&place, "again");
-    assert_eq!(page.replace("both", "again"), again, "the same runs, the same page");
+    assert_eq!(page.replace("both", "again"), again, "equal runs give equal pages");
 
     assert!(
         place.ludex(&["rate", "a", "b", "--game", "nim", "--report", "no"]).fails().contains("--game: expected files")

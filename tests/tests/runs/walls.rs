@@ -66,7 +66,7 @@ fn each_tile_wall_is_played_in_all_seatings() {
     assert_eq!(records.len(), 24);
     let name = |record: &Record, seat: usize| record.header.seats[seat].name.clone();
     let seatings: BTreeSet<Vec<String>> = records.iter().map(|r| (0..4).map(|p| name(r, p)).collect()).collect();
-    assert_eq!(seatings.len(), 24, "every order once");
+    assert_eq!(seatings.len(), 24, "every seating occurs once");
     // The seatings and the play differ, but the walls and winds are the same.
     assert_eq!(chance_outcomes(&records[0]).len(), 2 * 137);
     assert!(records.iter().all(|r| chance_outcomes(r) == chance_outcomes(&records[0])));
@@ -82,7 +82,7 @@ fn each_tile_wall_is_played_in_all_seatings() {
         for (who, own) in &sums {
             let above = sums.values().filter(|s| *s > own).count() as f64;
             let level = sums.values().filter(|s| *s == own).count() as f64;
-            // Ranks above + 1 to above + level are worth 4, 3, 2, 1.
+            // Ranks 1 to 4 are worth 4, 3, 2, 1 points; tied entrants share the mean of their ranks.
             *points.entry(who.clone()).or_default() += 4.0 - above - (level - 1.0) / 2.0;
         }
     }

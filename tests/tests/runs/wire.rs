@@ -159,7 +159,7 @@ fn remote_run_with_kills_equals_local_run() {
     let options = ["--suite", suite.as_str(), "--limit", "grace_ms=1500"];
     let mut server = Process::start(PROGRAM, &data, &log, None, &options);
     let address = server.address;
-    // The first run has no disturbance.
+    // The first run is not interrupted.
     let calm = last_report(join(address, "calm").spawn().expect("the program"));
     assert_eq!(calm["reason"], "done");
     let (near, near_verdict) = here(folder.path(), &data.join("runs/calm"));
@@ -245,7 +245,7 @@ async fn invalid_enrolment_errors_contain_the_field_path() {
     let enrolled = bot.call("enrol", ask(json!({"slots": 2}))).await;
     assert_eq!((&enrolled["type"], &enrolled["due"], &enrolled["done"]), (&json!("enrolled"), &json!(16), &json!(0)));
     let again = bot.call("enrol", ask(json!({}))).await;
-    assert_eq!(again["join"], enrolled["join"], "the same place");
+    assert_eq!(again["join"], enrolled["join"], "the repeated `enrol` returns the same join");
     for (more, path) in
         [(json!({"scale": 0.5}), "scale"), (json!({"only": []}), "only"), (json!({"candidates": 2}), "candidates")]
     {
@@ -286,7 +286,7 @@ async fn invalid_enrolment_errors_contain_the_field_path() {
     };
     assert!(seeds.iter().all(Value::is_string), "released: {seeds:?}");
     let distinct: std::collections::BTreeSet<String> = seeds.iter().map(Value::to_string).collect();
-    assert_eq!(distinct.len(), 16, "no deal twice before a candidate that can remember");
+    assert_eq!(distinct.len(), 16, "a candidate got the same deal twice");
     server.stop().stopped().await;
 }
 
@@ -305,10 +305,10 @@ async fn runs_per_owner_are_limited() {
     let refused = bot.call("enrol", enrol(20)).await;
     is_error(&refused, "limit", "run");
     assert_eq!(refused["allowed"], 20);
-    assert_eq!(bot.call("enrol", enrol(3)).await["type"], "enrolled", "one that is there already");
+    assert_eq!(bot.call("enrol", enrol(3)).await["type"], "enrolled", "a repeated `enrol` of an existing run");
     assert_eq!(bot.call("withdraw", json!({"run": "run-7"})).await["type"], "ok");
     bot.wait("run_end").await;
-    assert_eq!(bot.call("enrol", enrol(20)).await["type"], "enrolled", "there is room again");
+    assert_eq!(bot.call("enrol", enrol(20)).await["type"], "enrolled", "a finished run frees its place in the limit");
     server.stop().stopped().await;
 }
 
@@ -404,7 +404,7 @@ async fn two_remote_candidates_play_in_one_run() {
         "bad_field",
         "candidates",
     );
-    assert_eq!(a.call("enrol", enrol.clone()).await["due"], 0, "it waits for the other");
+    assert_eq!(a.call("enrol", enrol.clone()).await["due"], 0, "no match without the opponent");
     assert_eq!(b.call("enrol", enrol.clone()).await["due"], 4);
     let mut third = Bot::new(server.address, "c").await;
     is_error(&third.call("enrol", enrol).await, "forbidden", "run");

@@ -62,7 +62,7 @@ impl Site {
         self.server.get_with(path, &format!("Accept: text/html\r\n{}", bearer(token))).await
     }
 
-    /// Checks that a path is open with the token and closed without one, to programs and to browsers.
+    /// Checks that programs and browsers get the page at a path with a token, and are refused without one.
     async fn needs_a_token(&self, path: &str) {
         for token in ["", "lx_unknown"] {
             assert_eq!((self.get(path, token).await.0, self.browse(path, token).await.0), (401, 401), "{path}");
@@ -90,7 +90,7 @@ async fn run_of_ann(site: &Site) -> (Bot, Value) {
 }
 
 #[tokio::test]
-async fn health_and_games_are_open() {
+async fn health_and_games_need_no_token() {
     let site = Site::start(false).await;
     for path in ["/health", "/games", "/games/chess/picture.svg", "/static/app.js", "/"] {
         assert_eq!(site.get(path, "").await.0, 200, "{path}");
@@ -136,7 +136,7 @@ async fn public_server_shows_matches_without_a_token() {
 }
 
 #[tokio::test]
-async fn match_of_open_run_is_open_to_its_owners() {
+async fn match_of_open_run_is_hidden_from_other_owners() {
     for public in [false, true] {
         let site = Site::start(public).await;
         let (mut bot, turn) = run_of_ann(&site).await;
@@ -159,7 +159,7 @@ async fn match_of_open_run_is_open_to_its_owners() {
 }
 
 #[tokio::test]
-async fn run_files_need_a_token_and_have_headers_of_pages() {
+async fn run_files_need_a_token_and_have_page_headers() {
     let site = Site::start(false).await;
     let (mut bot, turn) = run_of_ann(&site).await;
     bot.act(&turn, first(&turn)).await;
@@ -177,7 +177,7 @@ async fn run_files_need_a_token_and_have_headers_of_pages() {
 }
 
 #[tokio::test]
-async fn json_varies_by_accept() {
+async fn json_responses_vary_by_accept_header() {
     let site = Site::start(false).await;
     for path in ["/games", "/matches", "/runs", "/ladders", "/runs/none", "/nosuch"] {
         let head = head(&site, path).await;

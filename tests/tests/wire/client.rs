@@ -275,7 +275,7 @@ async fn documents_are_accepted_as_moves_in_gym_and_matches() {
     assert_eq!(env.restore(snapshot.items).await.unwrap().to_move.get(0), Some(0));
     client.close().await;
 
-    // In a match against a built-in agent, the client sends a document with a flaw and then a valid one.
+    // In a match against a built-in agent, the client sends a document with a flaw and then a valid document.
     let said = Arc::new(Mutex::new(Vec::new()));
     let heard = said.clone();
     let agent = move |ask: TurnRequest| {

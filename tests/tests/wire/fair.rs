@@ -118,7 +118,7 @@ async fn rated_queue_matches_come_in_pairs() {
     assert_eq!(
         (&ratings["records"], &ratings["ratings"][0]["games"]),
         (&json!(9), &json!(7)),
-        "arranged ones do not count"
+        "arranged matches do not count"
     );
     server.stop().stopped().await;
 }
@@ -129,7 +129,7 @@ async fn rated_anchor_matches_come_in_pairs() {
     let mut bot = Bot::new(server.address, "mybot").await;
     let join = json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "count": 2});
     bot.join(join.clone()).await;
-    // Nothing of the first match is released before the second one is over.
+    // Nothing of the first match is released before the second match is over.
     let half = played(&server, &mut bot, 1).await;
     for key in ["seed", "salt", "digest", "pair"] {
         assert!(half[0][key].is_null(), "{key}: {}", half[0]);
@@ -142,7 +142,7 @@ async fn rated_anchor_matches_come_in_pairs() {
         (&all[1]["pair"], &all[1]["seed"], vec![0, 1])
     );
     assert!(all[0]["pair"].is_string() && all[0]["mirror"].is_null(), "{all:?}");
-    assert!(bot.matches.values().all(|seen| seen.end["seed"].is_null()), "only the record tells");
+    assert!(bot.matches.values().all(|seen| seen.end["seed"].is_null()), "only the record has the seed");
 
     // If a client leaves after the first match of a pair, that match is released and nothing hangs.
     let mut bot = Bot::new(server.address, "leaver").await;
@@ -171,12 +171,12 @@ async fn hidden_information_matches_use_unique_seeds_and_store_mirror_returns() 
     for record in &all {
         let seed = record["seed"].as_str().unwrap().parse().unwrap();
         let mirror = ludex_play::play(&game, ["random", "random"], seed).unwrap().record;
-        assert_eq!(record["mirror"], serde_json::to_value(&mirror).unwrap()["returns"], "anybody can play it again");
+        assert_eq!(record["mirror"], serde_json::to_value(&mirror).unwrap()["returns"], "the mirror is replayable");
         let cards = |events: &Value| events.as_array().unwrap()[..2].to_vec();
         assert_eq!(
             cards(&record["events"]),
             cards(&serde_json::to_value(&mirror).unwrap()["events"]),
-            "the same cards"
+            "the cards are equal"
         );
     }
     let all = meeting(&server, 2, json!({"game": "kuhn_poker", "rated": true})).await;
@@ -192,7 +192,7 @@ async fn hidden_information_matches_use_unique_seeds_and_store_mirror_returns() 
     server.stop().stopped().await;
 }
 
-/// Plays the first match of a pair and leaves the second one unanswered.
+/// Plays the first match of a pair and leaves the second match unfinished.
 async fn half(bot: &mut Bot) {
     while bot.over() == 0 {
         let message = bot.go_on().await.expect("a connection");
@@ -338,7 +338,7 @@ async fn panic_ends_one_match() {
         victim.ask("act", ludex_tests::bot::act(&turn, first(&turn))).await;
         let end = victim.wait("match_end").await;
         assert_eq!((&end["reason"], &end["rated"]), (&json!("infra_error"), &json!(false)), "{end}");
-        // The session and the other match on the same thread go on.
+        // The session and the other match on the same thread continue.
         victim.join(json!({"game": "tic_tac_toe", "against": ["random"], "rated": rated})).await;
         victim.play(2, first).await;
         let turn = x.matches.values().next().unwrap().turn.clone();

@@ -225,14 +225,14 @@ async fn server_plays_seats_of_builtin_agents() {
         let actions: Vec<usize> = (0..4).map(|i| mask[i * 7..][..7].iter().position(|&m| m == 1).unwrap()).collect();
         let b = c.call("step", json!({"env": env, "actions": actions})).await;
         assert_eq!(b["type"], "batch", "{b}");
-        assert_eq!(b["to_move"], b["seat"], "a step returns when the client is to move");
+        assert_eq!(b["to_move"], b["seat"], "expected the client to move");
         let over = numbers(&b["terminated"]).iter().sum::<i64>();
         ended += over;
         if over > 0 {
             let rewards = b["reward"].as_array().unwrap();
             let at = b["final"]["at"][0].as_u64().unwrap() as usize;
             let (seat, returns) = (b["final"]["seat"][0].as_u64().unwrap() as usize, &b["final"]["returns"]);
-            assert_eq!(rewards[at * 2 + seat], returns[seat], "the reward holds the opponent's last move too");
+            assert_eq!(rewards[at * 2 + seat], returns[seat], "the reward includes the opponent's last move");
             turned |= numbers(&b["seat"]).contains(&1);
         }
     }
@@ -344,7 +344,7 @@ async fn clone_and_restore_preserve_running_episodes() {
     for field in ["to_move", "struct", "length", "episode", "mask", "terminated"] {
         assert_eq!(back[field], before[field], "{field}");
     }
-    // The random draws repeat, so the next episode has the cards of the first time.
+    // A snapshot includes the random stream, so the next episode has the same cards after a restore.
     let first = c.call("reset", json!({"env": env, "envs": [1]})).await;
     let second = c.call("reset", json!({"env": env, "envs": [1]})).await;
     c.call("restore", json!({"env": env, "items": snapshots["items"]})).await;

@@ -1,4 +1,4 @@
-//! Conformance checks run on correct clients and servers, and on faulty ones that make one mistake each.
+//! Conformance checks run on correct clients and servers, and on clients and servers with one fault each.
 
 mod clients;
 mod meddler;

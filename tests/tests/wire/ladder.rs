@@ -181,7 +181,7 @@ async fn lone_agent_meets_anchor_and_agents_of_one_owner_never_meet() {
 }
 
 #[tokio::test]
-async fn ladder_survives_kills() {
+async fn ladder_survives_server_kills() {
     let folder = tempfile::tempdir().expect("a folder");
     let (data, log, file) = (folder.path().join("data"), folder.path().join("log"), folder.path().join("free.toml"));
     fs::write(&file, FREE).expect("a file");
@@ -224,7 +224,7 @@ async fn standings_are_frozen_when_season_ends() {
     tokio::join!(plays(&mut ann, 4, "ann"), plays(&mut bob, 4, "bob"));
     let table = until(server.address, "/ladders/tic_tac_toe", |page| page["matches"] == 4).await;
     server.stop().stopped().await;
-    // A server configured with a new season ends the old one.
+    // A server configured with a new season ends the old season.
     let second = LadderTerms { seasons: vec![season("two", None)], ..terms(FREE) };
     let server = Server::start_in(folder.path(), |config| config.ladders = vec![second]).await;
     let now = until(server.address, "/ladders/tic_tac_toe", |page| page["season"]["name"] == "two").await;

@@ -160,7 +160,7 @@ async fn queue_pairs_joins_with_equal_settings() {
         join.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         join
     };
-    // None of these joins meets the first: different queue, different clock, rated, or the same seat.
+    // None of these joins is paired with the first: different queue, different clock, rated, or same seat.
     for (bot, more) in bots.iter_mut().zip([
         json!({"seat": 1}),
         json!({"seat": 1, "queue": "other"}),
@@ -173,7 +173,7 @@ async fn queue_pairs_joins_with_equal_settings() {
         assert_eq!(queued["type"], "queued", "{queued}");
     }
     assert_eq!(server.hub.live_matches(), 0);
-    // This join meets the first.
+    // This join is paired with the first.
     let mut last = Bot::new(server.address, "f").await;
     last.join(ttt(json!({}))).await;
     let start = last.wait("match_start").await;
@@ -208,7 +208,7 @@ async fn join_plays_requested_number_of_matches() {
         most = most.max(bot.matches.len() - bot.over());
         bot.answer(&message, &mut first).await;
     }
-    assert_eq!(most, 2, "two at a time");
+    assert_eq!(most, 2, "expected two concurrent matches");
     assert_eq!(seats, [0, 1, 0, 1, 0], "match j is played in seat j mod P");
     // A join with count 0 lasts until its client leaves it.
     let join = bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 0})).await;
@@ -311,7 +311,7 @@ async fn join_refuses_invalid_settings() {
         is_error(&e, code);
         assert_eq!(e["path"], path, "{e}");
     }
-    // Agents of the operator and views of hidden information are allowed in unrated matches, and the record says so.
+    // The operator's agents and views of hidden information are allowed in unrated matches and recorded.
     bot.join(json!({"game": "tic_tac_toe", "against": ["house"]})).await;
     bot.play(1, first).await;
     assert_eq!(bot.only().1.start["seats"][1]["name"], "house");
@@ -464,7 +464,7 @@ async fn joint_turn_is_hidden_until_all_have_moved() {
         for bot in [&mut a, &mut b] {
             let id = bot.client.ask("ping", json!({})).await;
             let next = bot.next().await;
-            assert_eq!(next["re"], id, "nothing came between: {next}");
+            assert_eq!(next["re"], id, "expected no message before the pong: {next}");
         }
         assert_eq!(a.act(&to_a, json!({"action": 0})).await["type"], "accepted");
         for bot in [&mut a, &mut b] {
@@ -563,7 +563,7 @@ async fn played_with_a_cut(server: &Server, at: usize, game: &str, subprotocol: 
     let own = record["events"].as_array().unwrap().iter().filter(|e| e["kind"] == "move" && e["seat"] == 0);
     assert!(own.map(|e| &e["action"]).eq(seen.accepted.values()), "{record}");
     // A cut loses and repeats no event, except in a resync.
-    assert!(seen.resyncs == 0 || at <= 3, "a resync of a match that was seen");
+    assert!(seen.resyncs == 0 || at <= 3, "an unexpected resync");
     cut
 }
 
@@ -592,7 +592,7 @@ async fn open_turn_is_repeated_and_unknown_seq_causes_resync() {
     let turn = x.wait("turn").await;
     x.cut().await;
     let again = x.next().await;
-    assert_eq!(again, turn, "the same, with its old number");
+    assert_eq!(again, turn, "the repeated turn has its old number");
     let held = x.client.welcome["matches"].clone();
     assert_eq!(held, json!([{"match": id, "seat": 0, "seq": turn["seq"]}]));
     // The resent turn includes a refusal that happened meanwhile.
@@ -646,7 +646,7 @@ async fn seats_are_reclaimed_by_name() {
     let mut z = Bot::with(server.address, None, json!({"agent": {"name": "z"}, "reclaim": true})).await;
     assert_eq!(z.client.welcome["matches"], json!([]));
     assert_eq!(z.call("ping", json!({})).await["type"], "pong");
-    // If two connections use one session, the newer one owns it.
+    // If two connections use one session, the newer connection owns it.
     let welcome = y.client.welcome.clone();
     let mut newer = Client::resume(server.address, &welcome, 100).await;
     assert_eq!(y.client.ended().await.0, ClientEnd::Closed(4002, "superseded".into()));
@@ -666,7 +666,7 @@ async fn joins_survive_lost_connection() {
     }
     b.join(json!({"game": "tic_tac_toe", "count": 2})).await;
     assert_eq!(b.next().await["type"], "queued");
-    assert_eq!(server.hub.live_matches(), 0, "no match waits for an empty seat");
+    assert_eq!(server.hub.live_matches(), 0, "no match waits for an absent client");
     back["resume"] = json!({"session": session["session"], "key": session["key"]});
     let mut a = Bot::with(server.address, None, back).await;
     a.client.go_on_from(1);
@@ -776,7 +776,7 @@ async fn records_of_run_are_released_when_run_ends() {
     let ids: Vec<String> = a.matches.keys().cloned().collect();
     let (first, second) = (record(&server, &ids[0]).await, record(&server, &ids[1]).await);
     assert_eq!((&first["run"], &second["run"]), (&json!("run"), &json!("run")));
-    assert_ne!(first["seed"], second["seed"], "no deal comes twice");
+    assert_ne!(first["seed"], second["seed"], "no deal is repeated");
     assert_ne!(first["seed_commit"], second["seed_commit"]);
     assert_eq!(thief.call("spectate", json!({"match": id, "view": "full"})).await["type"], "ok");
     server.stop().stopped().await;

@@ -191,7 +191,7 @@ async fn retention_removes_old_matches_and_logs_at_start() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(logs(), [ids[2].clone()]);
-    // The records of the others stay.
+    // The records of the other matches remain.
     for id in &ids[1..] {
         assert_eq!(page(&server, &format!("/episodes/{id}")).await["reason"], "finished");
     }

@@ -1,7 +1,6 @@
-//! Secrecy of hidden information. Two states ("worlds") that a seat cannot distinguish are played through the match
-//! machine with equal clocks, ids and salt. As long as the game keeps the secret, all frames that the seat and the
-//! spectators receive must be equal byte for byte, in both encodings. Refusals of the other seats must not differ
-//! either.
+//! Secrecy of hidden information. Two matches ("worlds") whose states a seat cannot distinguish get the same inputs,
+//! clocks, ids and salt. As long as the game keeps the secret, all frames sent to the seat and to spectators must be
+//! equal byte for byte, in both encodings. Refusals of the other seats must be equal too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -50,7 +50,7 @@ async fn handshake_errors_state_the_reason() {
     assert_eq!((&said[0]["code"], &said[0]["re"]), (&json!("unauthorized"), &json!(1)));
     assert_eq!(ended, closed(4001, "unauthorized"));
 
-    // Hello and requests are sent at once: the requests wait for the welcome.
+    // Requests sent together with `hello` are answered after the `welcome`.
     let mut c = Client::mute(server.address).await;
     c.say(&with("agent", json!({"name": "mybot", "kind": "llm", "new_field": {}}))).await;
     c.say(&json!({"type": "ping", "id": 7})).await;
@@ -328,7 +328,7 @@ async fn parallel_requests_are_limited() {
     let id = refused["re"].clone();
     tokio::time::sleep(Duration::from_millis(refused["after_ms"].as_u64().unwrap() + 5)).await;
     c.say(&json!({"type": "ping", "id": id})).await;
-    assert_eq!(c.hear().await["type"], "pong", "the same id may come again");
+    assert_eq!(c.hear().await["type"], "pong", "a refused id may be reused");
     for _ in 0..200 {
         if c.frame(Message::text(r#"{"type":"ping","id":99999}"#)).await.is_err() {
             break;
@@ -379,11 +379,11 @@ async fn session_resumes_after_cut() {
     assert_eq!((&another["code"], &another["fault"]), (&json!("conflict"), &json!("client")), "another step");
     assert!(another["message"].as_str().unwrap().contains("open a connection for each"), "{another}");
     c.say(&json!({"type": "step", "id": id - 1, "env": 1, "actions": [3]})).await;
-    assert_eq!(c.reply(id - 1).await, first, "the last two are kept");
+    assert_eq!(c.reply(id - 1).await, first, "the last two are cached");
     c.say(&json!({"type": "step", "id": id - 2, "env": 1, "actions": [3]})).await;
-    assert_eq!(c.reply(id - 2).await["code"], "conflict", "and no older one");
+    assert_eq!(c.reply(id - 2).await["code"], "conflict", "older replies are dropped");
     c.say(&json!({"type": "reset", "id": id, "env": 1})).await;
-    assert_eq!(c.reply(id).await["code"], "conflict", "another request under an old id");
+    assert_eq!(c.reply(id).await["code"], "conflict", "a different request, an old id");
 
     // The first message after the second welcome has invalidated the first key.
     let dead = Client::resume(server.address, &welcome, 0).await;
@@ -552,7 +552,7 @@ async fn draining_server_announces_shutdown() {
 }
 
 #[tokio::test]
-async fn probes_report_the_drain() {
+async fn ready_probe_fails_while_the_server_drains() {
     let server = Server::start(|config| config.drain = Duration::from_secs(600)).await;
     let address = server.address;
     let mut bot = Bot::new(address, "mybot").await;
@@ -561,7 +561,7 @@ async fn probes_report_the_drain() {
     for probe in ["/health", "/healthz", "/readyz"] {
         assert_eq!(server.get(probe).await.0, 200, "{probe}");
     }
-    // The match holds up the drain.
+    // The running match prolongs the drain.
     let stopping = server.stop();
     bot.wait("draining").await;
     let (status, health) = get(address, "/health", "").await;

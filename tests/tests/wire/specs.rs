@@ -1,4 +1,4 @@
-//! Privacy of the agents that the operator names: clients never receive their command lines and paths.
+//! Privacy of agents that the operator configures: clients never receive the agents' command lines and paths.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const BROWSER: &str = "Accept: text/html\r\n";
 
-/// Starts a server that offers an agent whose spec has a private path, and one that cannot play most games.
+/// Starts a server that offers an agent whose spec has a private path, and an agent that cannot play most games.
 async fn server(folder: &std::path::Path) -> Server {
     // In Kuhn poker, action 0 is always legal, and a player has at most two turns.
     let file = folder.join("hush.jsonl");
@@ -55,7 +55,7 @@ async fn match_shows_name_in_place_of_spec() {
     assert!(refused["type"] == "error" && !refused.to_string().contains("hush"), "{refused}");
     assert_eq!((&refused["path"], &refused["got"]), (&json!("against"), &json!("engine")));
     assert_eq!(count_private_records(&server).await, 1);
-    assert!(page(&server, "/ratings", "").await.contains("\"house\""), "the record counts");
+    assert!(page(&server, "/ratings", "").await.contains("\"house\""), "the match counts as rated");
     page(&server, "/agents/house", BROWSER).await;
 }
 

@@ -1,5 +1,5 @@
-//! Protocol and record pages: every message has a section, every example is a golden frame, every golden value follows
-//! from its text, every paragraph is short.
+//! Checks of the protocol and record pages: every message has a section, every example is a golden frame, every
+//! documented hash and digest is correct, every paragraph is short.
 
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ fn documented_digest_is_correct() {
         chain.extend_from_slice(line.as_bytes());
         chain = Sha256::digest(&chain).to_vec();
     }
-    assert_eq!(chain.len(), 32, "the page shows what the digest is over");
+    assert_eq!(chain.len(), 32, "the page lists no input lines of the digest");
     let digest = hex::encode(chain);
     assert!(golden.contains(&format!("`{digest}`")), "the digest is {digest}");
 }

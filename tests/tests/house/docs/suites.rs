@@ -1,4 +1,4 @@
-//! Pages of the suites: the target of each table row exists, and every figure is shown.
+//! Pages of the suites: the tests and pages that the table rows name exist, and every figure is linked.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use super::{files, read, root};
 
 const SUITES: [&str; 5] = ["advgamebench", "botzonebench", "gtbench", "llmarena", "qitown"];
 
-/// Returns the cells of the columns "shown by".
+/// Returns the cells of the columns titled "shown by".
 fn shown_by(page: &str) -> Vec<&str> {
     let mut inside = false;
     let mut cells = Vec::new();
@@ -49,10 +49,10 @@ fn table_row_links_have_targets() {
         for cell in cells {
             let names: BTreeSet<&str> = cell.split('`').skip(1).step_by(2).collect();
             names.iter().filter(|name| !is_test(name)).for_each(|name| {
-                let _ = writeln!(missing, "{suite}: {name} is not a test");
+                let _ = writeln!(missing, "{suite}: expected the name of a test, got {name}");
             });
             if names.is_empty() && !cell.contains("](") {
-                let _ = writeln!(missing, "{suite}: nothing shows {cell:?}");
+                let _ = writeln!(missing, "{suite}: expected a test or a link in `shown by`, got {cell:?}");
             }
         }
     }

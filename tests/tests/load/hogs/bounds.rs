@@ -58,7 +58,7 @@ async fn oversized_lists_texts_and_views_are_refused() {
     let allowed = c.call("view", json!({"env": env, "names": vec![5; 1_024], "views": ["struct", "text"]})).await;
     assert_eq!(allowed["names"].as_array().map(Vec::len), Some(1_024), "{allowed}");
 
-    // An oversized snapshot is not decoded, and neither are the items after the first invalid one.
+    // An oversized snapshot is not decoded, and neither are the items after the first invalid item.
     let items = c.call("snapshot", json!({"env": env})).await["items"].clone();
     let wide = c.call("open", json!({"game": "tic_tac_toe", "count": 2})).await["env"].clone();
     let bad = c.call("restore", json!({"env": wide, "items": ["A".repeat(4 << 20), items[0]]})).await;

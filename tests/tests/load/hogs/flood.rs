@@ -1,4 +1,4 @@
-//! Floods of pages: concurrent rated play loses no match, and the flood is refused.
+//! Floods of page requests: excess requests are refused, and concurrent rated matches finish.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
 /// Number of clients of a flood.
 const CLIENTS: usize = 16;
-/// Number of rated matches beside a flood.
+/// Number of rated matches played during a flood.
 const MATCHES: usize = 4;
 
 /// Replies to a flood, by status.
@@ -61,7 +61,7 @@ async fn flood(address: SocketAddr, paths: Vec<String>) -> Arc<Replies> {
     replies
 }
 
-/// Returns addresses of pictures of games with different documents.
+/// Returns picture URLs of free_style, each with a different rules document in its game string.
 fn documents() -> Vec<String> {
     let mut random = Stream::from_text("flood");
     let start = ludex_games::load("free_style").expect("a game").start();
@@ -78,17 +78,17 @@ fn documents() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn flood_of_documents_loses_no_match() {
+async fn flood_of_document_urls_loses_no_match() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = Process::start(PROGRAM, &folder.path().join("data"), &folder.path().join("log"), None, &[]);
     let replies = flood(server.address, documents()).await;
-    assert_eq!(replies.ok.load(Ordering::Relaxed), 0, "a document in an address was judged");
+    assert_eq!(replies.ok.load(Ordering::Relaxed), 0, "a URL that contains a document was rendered");
     assert!(replies.refused.load(Ordering::Relaxed) > 0);
     server.has_not_panicked();
 }
 
 #[tokio::test]
-async fn flood_of_pages_loses_no_match() {
+async fn flood_of_page_requests_loses_no_match() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = Process::start(PROGRAM, &folder.path().join("data"), &folder.path().join("log"), None, &[]);
     let paths =

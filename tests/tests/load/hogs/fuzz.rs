@@ -150,7 +150,7 @@ fn templates() -> Vec<Value> {
     let frames: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let kinds: BTreeSet<&str> =
         frames.iter().filter(|f| f["from"] == "client").filter_map(|f| f["json"]["type"].as_str()).collect();
-    assert_eq!(kinds, BTreeSet::from(ClientMessage::TYPES), "a template for every message");
+    assert_eq!(kinds, BTreeSet::from(ClientMessage::TYPES), "expected a template per message");
     // Client messages are chosen more often than server messages, which have a type that servers reject.
     let weight = |f: &Value| if f["from"] == "client" { 8 } else { 1 };
     frames.iter().flat_map(|f| vec![f["json"].clone(); weight(f)]).collect()

@@ -43,7 +43,7 @@ fn count_refusal(reply: &Value, code: &str) -> usize {
     usize::from(reply["type"] == "error")
 }
 
-/// Starts work that takes minutes, and requests too much of it until its time is over. The work ends with the client.
+/// Starts minutes of work, and sends requests beyond the limits until `until`; then disconnects, which ends the work.
 async fn endless(
     address: SocketAddr,
     until: Instant,
@@ -62,19 +62,19 @@ async fn endless(
     count
 }
 
-/// More search than a request may have.
+/// Returns an `open` request with more search than one request may use.
 fn search_of_all() -> Value {
     let seats =
         ["ismcts sims=100000", "ismcts sims=100000", "ismcts sims=100000", "ismcts sims=100000", "random", "agent"];
     json!({"game": "texas_holdem(numPlayers=6,hands=1000)", "seats": seats})
 }
 
-/// More matches with a searching agent than a join may have.
+/// Returns a `join` request with more matches against a search agent than one join may have.
 fn mirror_of_all() -> Value {
     json!({"game": "gomoku", "rated": true, "slots": 256, "against": ["mcts sims=100000"]})
 }
 
-/// Four owners whose environments want millions of steps of search, again as soon as they have them.
+/// Runs clients of four owners that repeatedly reset environments, each with millions of search steps per reset.
 async fn searches(address: SocketAddr, until: Instant) -> usize {
     let mut count = 0;
     let mut hogs = Vec::new();
@@ -98,7 +98,7 @@ async fn searches(address: SocketAddr, until: Instant) -> usize {
     count
 }
 
-/// Sends lists of the maximum length and longer ones.
+/// Sends lists of the maximum length and lists that exceed it.
 async fn lists(address: SocketAddr, until: Instant) -> usize {
     let mut count = 0;
     let mut hog = Client::greet(address, Some("ludex.v1.msgpack"), json!({})).await;
@@ -158,7 +158,7 @@ async fn silent(address: SocketAddr, until: Instant) -> usize {
     let mut held = Vec::new();
     let piece = frame(TEXT, &[b' '; 60_000]);
     while !is_over(until, count) {
-        // While the address has too many connections, a new one is closed before its upgrade.
+        // While the address has too many connections, a new connection is closed before its upgrade.
         match Client::open(address, None, &[]).await {
             Ok(mut c) => {
                 let _ = c.socket().write_all(&piece).await;

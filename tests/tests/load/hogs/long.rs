@@ -1,4 +1,4 @@
-//! Work that takes minutes within the limits: other owners get their turns meanwhile, and it ends with its client and with the server.
+//! Minutes of work within the limits: it delays no other owner, and stops with its client or with the server.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use crate::seconds_of;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
-/// Longest time until the server is idle or ends, on a busy machine. The work itself takes longer.
+/// Maximum time until the server is idle or has exited, on a busy machine; shorter than the work.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A game of many hands: a simulation plays a thousand of them.
+/// Game whose simulations each play a thousand hands.
 const HOLD_EM: &str = "texas_holdem(numPlayers=6,hands=1000)";
 
-/// Two environments whose agents search in every turn of every hand.
+/// Opens two environments whose agents search in every turn of every hand.
 pub async fn searches(address: SocketAddr) -> Vec<Client> {
     let mut hog = Client::hello(address).await;
     for _ in 0..2 {
@@ -30,7 +30,7 @@ pub async fn searches(address: SocketAddr) -> Vec<Client> {
     vec![hog]
 }
 
-/// Three steps with thousands of documents, each of which is judged by two hundred random games.
+/// Sends three steps with thousands of documents; the server judges each document by two hundred random games.
 pub async fn documents(address: SocketAddr) -> Vec<Client> {
     const ROWS: usize = 4_000;
     let mut random = Stream::from_text("documents");
@@ -55,7 +55,7 @@ pub async fn documents(address: SocketAddr) -> Vec<Client> {
     hogs
 }
 
-/// A join whose forty matches each begin with a match of the agent against itself.
+/// Joins forty matches; before each, the server plays a match of the agent against itself.
 pub async fn mirrors(address: SocketAddr) -> Vec<Client> {
     let mut hog = Client::greet(address, None, json!({"agent": {"name": "hog"}})).await;
     let join = json!({"game": "texas_holdem(numPlayers=2,hands=50)", "rated": true, "slots": 40, "count": 40,
@@ -83,7 +83,7 @@ async fn idle(process: u32) {
     }
 }
 
-/// Starts the work of a hog, plays at the same time, and ends it with its client; starts it again, and ends the server.
+/// Checks that a hog's work delays no other client and ends when the hog disconnects or the server stops.
 async fn ends_with_client_and_server(hog: impl AsyncFn(SocketAddr) -> Vec<Client>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));

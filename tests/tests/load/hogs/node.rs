@@ -1,5 +1,5 @@
-//! Messages as trees that can hold values no parser returns: duplicate keys, numbers that are not finite, lists without
-//! end.
+//! Message trees that can hold values that no parser returns: duplicate keys, numbers that are not finite, lists
+//! without end.
 
 use base64::Engine as _;
 use serde_json::Value;

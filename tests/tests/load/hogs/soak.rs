@@ -82,8 +82,8 @@ impl Soak {
             };
             let kind = message["type"].as_str().unwrap_or_default();
             assert!(!matches!(kind, "error" | "refused" | "resync"), "{message}");
-            // Against an agent, the client waits for its next turn. In a queue, that time would include the other
-            // client's.
+            // Against an agent, the client waits for its next turn. In a queue, that time would include the opponent's
+            // thinking time.
             let answered = if what == AGENT { "turn" } else { "accepted" };
             if kind == answered || kind == "match_end" {
                 asked.take().into_iter().for_each(|(during, from)| self.waited(what, during, from));

@@ -1,4 +1,4 @@
-//! Connections that never read: they are closed, and meanwhile keep out neither clients with a token nor probes.
+//! Connections whose client never reads: the server closes them, and meanwhile accepts clients with a token and probes.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -46,10 +46,10 @@ async fn eventually<T>(what: &str, attempt: impl AsyncFn() -> Option<T>) -> T {
 }
 
 #[tokio::test]
-async fn unread_connections_keep_out_neither_tokens_nor_probes() {
+async fn unread_connections_do_not_block_tokens_or_probes() {
     let server = Server::start(|config| {
         config.limits.connections = 40;
-        // They stay for the whole test.
+        // Keeps silent connections open for the whole test.
         config.limits.hello_ms = 600_000;
     })
     .await;
@@ -69,14 +69,14 @@ async fn unread_connections_keep_out_neither_tokens_nor_probes() {
     let mut client = eventually("a client with a token is welcome", greet).await;
     assert_eq!(client.call("ping", json!({})).await["type"], "pong");
     let guest = async || status(server.address, "/games", "").await.filter(|status| *status == 503);
-    eventually("others are told to come later", guest).await;
+    eventually("clients without a token are refused", guest).await;
     drop(hogs);
     server.stop().stopped().await;
 }
 
 #[tokio::test]
 async fn unread_page_connection_is_closed() {
-    // One connection at a time, and no reserved place.
+    // Allows one connection at a time, without a reserved slot.
     let server = Server::start(|config| {
         config.limits.connections = 1;
         config.limits.hello_ms = 300;
@@ -91,7 +91,7 @@ async fn unread_page_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn learner_that_pauses_resumes_without_loss() {
+async fn learner_that_stops_reading_resumes_without_loss() {
     /// Number of environments whose batches exceed all buffers of a connection.
     const HANDLES: usize = 12;
     let server = Server::start(|config| {
@@ -110,7 +110,7 @@ async fn learner_that_pauses_resumes_without_loss() {
         requests.push((learner.ask("reset", json!({"env": env})).await, env));
     }
     let parked = async || server.get("/health").await.1.contains("\"parked\":1").then_some(());
-    eventually("the connection is closed and its session waits", parked).await;
+    eventually("the connection is closed and its session can be resumed", parked).await;
     let (_, metrics) = server.get("/metrics").await;
     assert!(metrics.contains("ludex_closed_total{with=\"too_slow\"} 1"), "{metrics}");
     let mut back = Client::resume(server.address, &learner.welcome, learner.last_id()).await;

@@ -9,7 +9,7 @@ fn unpacked(path: &Path) -> BTreeMap<String, Vec<u8>> {
     ludex_report::runs::bundle::read(path).unwrap()
 }
 
-/// Packs files as a forger would.
+/// Packs files into a bundle without any checks, as a forger would.
 fn packed(path: &Path, files: &BTreeMap<String, Vec<u8>>) {
     let gzip = flate2::write::GzEncoder::new(std::fs::File::create(path).unwrap(), flate2::Compression::fast());
     let mut tar = tar::Builder::new(gzip);
@@ -43,7 +43,7 @@ fn bundle_verifies_without_other_files() {
     ludex(at.path(), &["export", "one", "--bundle", "one.tar.gz"]).well();
     ludex(at.path(), &["export", "one", "--bundle", "again.tar.gz"]).well();
     let bytes = |name: &str| std::fs::read(at.path().join(name)).unwrap();
-    assert_eq!(bytes("one.tar.gz"), bytes("again.tar.gz"), "the same run is the same bundle");
+    assert_eq!(bytes("one.tar.gz"), bytes("again.tar.gz"), "equal runs give equal bundles");
 
     let alone = tempfile::tempdir().unwrap();
     std::fs::write(alone.path().join("b.tar.gz"), bytes("one.tar.gz")).unwrap();

@@ -20,10 +20,10 @@ fn transcript_has_moves_prompts_and_refusals() {
     let moves: usize =
         records.iter().flat_map(|r| r["events"].as_array().unwrap()).filter(|e| e["kind"] == "move").count();
     let bots = moves - text.matches("\nplays ").count();
-    assert!(bots > 0, "moves of bots are shown as their observers saw them");
+    assert!(bots > 0, "expected the moves of bots as observed");
     assert!(text.contains("refused: \"nowhere\": ") && text.contains("\nattempt 2\n"), "{text}");
     assert!(text.contains("1.20 s, 100 tokens in and 7 out, $0.0005"), "{text}");
-    // The end shows only the moves after the last decision, not the whole match again.
+    // The last section shows only the moves after the last decision, not the whole match.
     let kuhn = ludex(at.path(), &["show", "one", "--episode", "one.kuhn.0-2.0.1"]).well();
     let end = kuhn.split("\n-- end").nth(1).unwrap();
     assert!(end.contains("p1 (model-a): ") && !end.contains("chance: "), "{end}");

@@ -33,14 +33,14 @@ fn tournament(name: &str) -> ludex_server::runs::TournamentRequest {
     serde_json::from_value(request).unwrap()
 }
 
-/// Opens the store's file beside the server.
+/// Opens the database of a running server a second time.
 fn store(server: &Server) -> Connection {
     let file = Connection::open(server.data.join("ludex.db")).unwrap();
     file.busy_timeout(Duration::from_secs(10)).unwrap();
     file
 }
 
-/// Sets the ends of all matches and of this run to a day long past.
+/// Sets the end times of all ended matches and of this run to 1970.
 fn age(server: &Server, run: &str) {
     store(server).execute("UPDATE matches SET ended_ms = 1000 WHERE ended_ms IS NOT NULL", []).unwrap();
     let enrolment = std::fs::File::open(server.data.join("runs").join(run).join("enrolment.json")).unwrap();
@@ -58,7 +58,7 @@ async fn prune_removes_data_that_its_dry_run_counts() {
     play_run(&server, "cup").await;
     let ids: Vec<String> = bot.matches.keys().cloned().collect();
     server.hub.store.flush().await.unwrap();
-    // A slow machine also writes the log of the unrated match.
+    // On a slow machine, the unrated match has a log too.
     let count = "SELECT count(DISTINCT match) FROM acts";
     let logs: i64 = store(&server).query_row(count, [], |row| row.get(0)).unwrap();
     assert!(logs >= 2);
@@ -94,7 +94,7 @@ async fn records(server: &Server, ids: &[String]) -> Vec<u16> {
 }
 
 #[tokio::test]
-async fn name_of_removed_run_stays_taken() {
+async fn name_of_removed_run_cannot_be_reused() {
     let server = Server::start(|_| {}).await;
     play_run(&server, "cup").await;
     play_run(&server, "young").await;
@@ -111,7 +111,7 @@ async fn name_of_removed_run_stays_taken() {
 }
 
 #[tokio::test]
-async fn match_of_stopped_server_ends_in_the_store() {
+async fn match_of_stopped_server_can_be_ended() {
     let at = folder();
     let (data, log) = (at.path().join("data"), at.path().join("log"));
     let server = Process::start(env!("CARGO_BIN_EXE_ludex-tests"), &data, &log, None, &[]);

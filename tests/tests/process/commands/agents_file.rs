@@ -207,7 +207,7 @@ fn programs_are_added_by_file_and_folder() {
     fs::write(at.join("agents.toml"), "folder = \"bots\"\n[agents.first]\nfile = \"bots/a.py\"\nnote = \"x\"\n")
         .unwrap();
     let agents = agents_file::read(&at.join("agents.toml")).unwrap();
-    assert_eq!(names(&agents), ["first", "b.py"], "a program enters once");
+    assert_eq!(names(&agents), ["first", "b.py"], "a program is listed once");
     let into = at.join("made");
     let (name, spec) = agents.resolve("first", &into).unwrap();
     assert_eq!((name.as_str(), spec.name()), ("first", "botzone"));

@@ -322,10 +322,10 @@ fn retry_succeeds_after_transport_fault() {
             Ok(answer) if reply.status == 200 => good.push(answer),
             _ => bad += 1,
         }
-        assert!(bad < 1000, "it never succeeds");
+        assert!(bad < 1000, "no request succeeds");
     }
-    assert!(bad > 0, "it never fails");
-    assert!(good.iter().all(|answer| *answer == good[0]), "a retry gets the answer that was meant");
+    assert!(bad > 0, "no request fails");
+    assert!(good.iter().all(|answer| *answer == good[0]), "a retry gets the same reply");
 }
 
 #[test]
@@ -461,7 +461,7 @@ fn over(stub: &Stub, page: &str) -> Value {
     panic!("{page} does not end")
 }
 
-/// Returns the result lines at a page, sorted by the id of their request.
+/// Returns the result lines of a batch, sorted by request id.
 fn by_question(stub: &Stub, page: &str) -> Vec<(String, Value)> {
     let page = stub.send("GET", page, "", "");
     assert_eq!(page.status, 200, "{}", page.body);

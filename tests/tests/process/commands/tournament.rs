@@ -170,8 +170,8 @@ fn multiplayer_tournament_gives_each_entrant_every_seat() {
     let game = "kuhn_poker(players=3)";
     let args = |format| ["tournament", "--agents", "agents.toml", "--game", game, "--format", format, "--run", "cup"];
     let table = ludex(at, &[&args("round_robin")[..], &["--json"]].concat()).json();
-    // Four sets of three entrants, with each entrant in every seat. A match is worth two points for two players and
-    // three half points for three.
+    // Each of the four sets of three entrants plays three matches, so that each entrant has every seat. An entrant gets
+    // half a point per opponent tied with and one per opponent beaten, so a match is worth three points.
     assert_eq!((&table["matches"], table["entrants"].as_array().unwrap().len()), (&json!(12), 4));
     let points: f64 = table["entrants"].as_array().unwrap().iter().map(|e| e["points"].as_f64().unwrap()).sum();
     assert_eq!(points, 36.0);

@@ -69,7 +69,7 @@ fn left_in(temporary: &Path) -> Vec<std::path::PathBuf> {
     entries.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("ludex-")).collect()
 }
 
-/// Waits until a scratch folder other than the known ones has the bot's file, and returns the folder.
+/// Waits until a scratch folder that is not in `known` has the bot's file, and returns the folder.
 fn filled(temporary: &Path, known: &[std::path::PathBuf]) -> std::path::PathBuf {
     let patience = Instant::now() + Duration::from_secs(120);
     loop {
@@ -77,7 +77,7 @@ fn filled(temporary: &Path, known: &[std::path::PathBuf]) -> std::path::PathBuf 
         if let Some(found) = found {
             return found;
         }
-        assert!(Instant::now() < patience, "the bot did not begin");
+        assert!(Instant::now() < patience, "the bot did not start");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

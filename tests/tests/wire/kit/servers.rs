@@ -13,7 +13,7 @@ use super::meddler::{Bend, Meddler};
 /// Number of lines in the report.
 const LINES: usize = 73;
 
-/// Returns the lines of skipped laws in a report, each with the requirement that the server does not meet.
+/// Returns the report lines of skipped checks, each with the requirement that the server does not meet.
 fn skipped(out: &str) -> Vec<&str> {
     out.lines().filter(|line| line.starts_with("skipped ")).collect()
 }

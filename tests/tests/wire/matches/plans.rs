@@ -113,8 +113,8 @@ fn draft_acts(turn: &Value, step: usize) -> Vec<Value> {
     vec![if submits { json!({"action": 0}) } else { low(turn) }]
 }
 
-/// Returns the acts of a seat at `step` of the tested phase. `world` is the number of one of three variants, each of
-/// which builds a different plan in a different way. All variants submit at the third step, because views show which
+/// Returns the acts of a seat at `step` of the tested phase. `world` (0 to 2) selects one of three variants, which
+/// build different plans by different kinds of moves. All variants submit at the third step, because views show which
 /// seats have not submitted.
 fn way(world: usize, plans: &Plans, turn: &Value, step: usize) -> Vec<Value> {
     let initial = turn["phase"].as_str().is_some_and(|phase| phase.starts_with("initial"));
