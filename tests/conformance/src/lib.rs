@@ -31,7 +31,7 @@
 //! - A check that is impossible here (without a scope, without a game) is skipped with its reason; it never passes.
 
 #![forbid(unsafe_code)]
-#![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
+#![allow(missing_docs, reason = "rows and fields have descriptive names; the crate is internal to the project")]
 
 pub mod client;
 pub mod llm_stub;

@@ -1,7 +1,7 @@
 //! `ludex check server`: a client that checks from outside whether a server complies with protocol 1.
 //!
 //! Only the server's address is known in advance; games, sizes and limits are taken from the server's messages. A `Law`
-//! is one line of the report. Each module has a list of laws and the code that checks them.
+//! is a rule for servers and one line of the report. Each module has a list of laws and the code that checks them.
 
 mod bench;
 mod catalogue;

@@ -53,7 +53,7 @@ pub(super) fn frame_text(encoding: Encoding, bytes: &[u8]) -> String {
         (None, Encoding::Json) => String::from_utf8_lossy(bytes).escape_debug().to_string(),
         (None, Encoding::MsgPack) => {
             format!(
-                "{} bytes that are no MessagePack value: {}",
+                "{} bytes that are not a MessagePack value: {}",
                 bytes.len(),
                 hex::encode(&bytes[..bytes.len().min(32)])
             )

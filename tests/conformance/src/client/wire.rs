@@ -164,14 +164,14 @@ impl ScriptSocket {
 
     /// Cuts the connection and returns the messages that were in flight.
     pub async fn cut(&mut self) -> Result<Vec<ReceivedMessage>, CheckFault> {
-        self.trace.note("the kit cuts the line");
+        self.trace.note("the check cuts the connection");
         let _ = self.ws.get_mut().shutdown().await;
         self.rest().await
     }
 
     /// Sends a close frame and returns the messages that were in flight.
     pub async fn close(&mut self, close: Close) -> Result<Vec<ReceivedMessage>, CheckFault> {
-        self.trace.note(&format!("the kit closes with {} {}", close.code, close.name));
+        self.trace.note(&format!("the check closes the connection with {} {}", close.code, close.name));
         let frame = CloseFrame { code: close.code.into(), reason: close.name.into() };
         let _ = self.ws.send(Message::Close(Some(frame))).await;
         self.rest().await

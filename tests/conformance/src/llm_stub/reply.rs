@@ -42,7 +42,7 @@ fn choice(request: &StubRequest, answer: &StubAnswer, k: usize) -> Value {
     };
     if answer.finish == Finish::Refused {
         message["content"] = Value::Null;
-        // If the request has a schema, a refusal has a field of its own and the finish reason of a complete answer.
+        // If the request has a schema, a refusal is in a separate field, with the finish reason of a complete answer.
         if request.form.is_some() {
             message["refusal"] = answer.text.clone().into();
             reason = "stop";

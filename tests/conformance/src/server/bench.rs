@@ -74,7 +74,7 @@ impl LawContext {
         self.path.is_none()
     }
 
-    /// Returns the address of the WebSocket. Its path is the one that the user gave, if any, otherwise `path`.
+    /// Returns the address of the WebSocket, with the path that the user gave or, if the user gave none, with `path`.
     pub fn url(&self, path: &str) -> String {
         let scheme = self.base.scheme_str().unwrap_or("ws");
         let host = self.base.authority().map_or("", |authority| authority.as_str());

@@ -63,7 +63,7 @@ async fn frames(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Starts the run of a golden frame as an unrated one, so that its match does not count. The server may refuse it.
+/// Starts the run of a golden frame as an unrated run, so that its match does not count. The server may refuse it.
 async fn begin_unrated(b: &LawContext, message: &Value) -> LawResult {
     let [suite, run] = ["suite", "run"].map(|key| message[key].as_str().unwrap_or_default());
     let enrol = Enrol { rated: false, ..Enrol::new(suite, run) };

@@ -142,7 +142,7 @@ async fn tokens(b: &LawContext) -> LawResult {
 async fn one_go(b: &LawContext) -> LawResult {
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         let mut link = b.mute(&[encoding]).await?;
-        // Ids of a session start at any number. The id of `hello` does not count.
+        // The first id of a session may be any number; the id of `hello` does not count.
         link.ask_as(Some(1_000), &ClientMessage::Hello(Box::new(b.hello()))).await?;
         for id in [-3, -2, 5] {
             link.ask_as(Some(id), &ClientMessage::Ping(Ping {})).await?;

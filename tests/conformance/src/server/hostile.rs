@@ -23,7 +23,7 @@ pub(super) const LAWS: &[Law] = &[
 /// Length of the largest frame sent in these checks, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// Checks that existing connections and new ones still work.
+/// Checks that existing and new connections still work.
 async fn still_serves(b: &LawContext, bystander: &mut Link, after: &str) -> LawResult {
     let well = async {
         bystander.call(ClientMessage::Ping(Ping {})).await?.pong()?;

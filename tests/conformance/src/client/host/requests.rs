@@ -156,7 +156,7 @@ impl ScriptServer<'_> {
         let id = format!("j_kit{}", self.joins);
         let joined = ServerMessage::Joined(Joined { join: id.clone() });
         if self.over() {
-            // The client waits for another match, but no match follows.
+            // The client may wait for another match, but no match follows.
             return Ok(joined);
         }
         let name = |game: &str| game.split('(').next().unwrap_or_default().to_owned();

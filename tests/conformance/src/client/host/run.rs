@@ -101,8 +101,8 @@ impl ScriptServer<'_> {
         true
     }
 
-    /// Sends the next message of the run: its progress, the match that waits for a new session, the next match, or the
-    /// end.
+    /// Sends the next message of the run: its progress, the match that was left unfinished in an earlier session, the
+    /// next match, or the end.
     pub(super) async fn deal(&mut self, wire: &mut ScriptSocket) -> Go<()> {
         if self.count()
             && let Some(run) = &self.run

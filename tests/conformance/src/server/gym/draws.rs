@@ -9,8 +9,8 @@ use super::super::{LawFailure, LawResult, same, wrong};
 use super::handle::{CheckedHandle, all_views};
 use super::steps::{SEED, plies};
 
-/// Returns the outcome of chance draw `k`: the first one whose cumulative probability exceeds `u / 2^64`, where `u` is
-/// block `k` of the episode's random stream.
+/// Returns the outcome of chance draw `k`: the first outcome whose cumulative probability exceeds `u / 2^64`, where `u`
+/// is block `k` of the episode's random stream.
 fn outcome(outcomes: &[(u32, f64)], game: &str, k: u64) -> Option<u32> {
     let u = block(&episode_key("chance", game, SEED, 0), k) as f64 / 2f64.powi(64);
     let mut running = 0.0;

@@ -17,8 +17,8 @@ pub(super) fn plies(spec: &Spec) -> usize {
     if spec.actions <= 5_000 { 24 } else { 8 }
 }
 
-/// Returns the reason for skipping a law in a game in which only documents are legal, because random play cannot
-/// continue.
+/// Returns the reason for skipping a law in a game whose legal moves are all documents, which random play cannot
+/// choose.
 pub(super) fn speechless() -> LawFailure {
     LawFailure::Skip("only documents are legal in this game".into())
 }

@@ -68,7 +68,7 @@ pub(super) fn ends(end: &MatchEnd, spec: &Spec) -> LawResult {
 }
 
 /// Returns the games whose matches are played: the shortest sequential games with and without hidden information, and a
-/// simultaneous one.
+/// simultaneous game.
 pub(super) async fn games(b: &LawContext) -> LawResult<Vec<&Spec>> {
     let kinds: [fn(&Spec) -> bool; 3] = [
         |spec| spec.dynamics == Dynamics::Sequential && spec.information == Information::Perfect,

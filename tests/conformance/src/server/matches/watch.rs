@@ -40,7 +40,7 @@ pub(super) async fn spectators(b: &LawContext) -> LawResult {
     let list = ListMatches { game: Some(spec.game.clone()), ..ListMatches::default() };
     let listed = link.call(ClientMessage::ListMatches(list)).await?.matches()?;
     let there = listed.iter().any(|entry| entry.match_id == table.id && entry.seats.len() == 2);
-    law_holds(there, || format!("listed {} matches without ours", listed.len()), "running matches")?;
+    law_holds(there, || format!("listed {} matches without the check's match", listed.len()), "running matches")?;
     let spectate = Spectate { match_id: table.id.clone(), ..Spectate::default() };
     link.call(ClientMessage::Spectate(spectate)).await?.ok()?;
     let mut seq = 0;

@@ -233,7 +233,7 @@ fn chance(h: &CheckedHandle, chance: &ChanceRows, b: &Batch, rows: usize) -> Law
     Ok(())
 }
 
-/// Checks the final views of the rows whose episode ended in this batch and was replaced by a new one.
+/// Checks the final views of the rows whose episode ended in this batch and was replaced by a new episode.
 fn last_views(h: &CheckedHandle, ended: &FinalRows, rows: usize) -> LawResult {
     let (n, seen) = (ended.at.len(), h.view_rows());
     positions("final.at", &ended.at, rows, true)?;
