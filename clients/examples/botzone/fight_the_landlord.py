@@ -39,7 +39,7 @@ def position(match, opened):
     """Returns the number of seats from the landlord to this bot."""
     if "pos" in opened:
         return (opened["pos"] - opened["landlord"]) % 3
-    # Without bids the landlord has 20 cards; the first plays show who of the others sits where.
+    # Without bids, the landlord has 20 cards; the first plays show how far the landlord is.
     if len(match["requests"][0]["own"]) == 20:
         return 0
     return 1 if not opened["history"][0] else 2

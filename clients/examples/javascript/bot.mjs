@@ -76,7 +76,7 @@ function receive(message) {
   const fresh = !(message.seq <= seen[match]);
   if (fresh) seen[match] = message.seq;
   if (type === 'turn') {
-    // After a resume a turn may be sent again; its key tells if it has been answered.
+    // After a resume, a turn may be sent again; its key shows whether it has been answered.
     const state = matches.get(match);
     if (state) state.turn = message;
     act(match, message);
@@ -185,7 +185,7 @@ function welcome(message) {
   session = { session: message.session, key: message.key, open: true };
   lostAt = null;
   if (!message.resumed) {
-    // A new session: requests of the old one are void, except acts, which are identified by their key.
+    // Only acts remain valid in a new session, because they are identified by their key.
     for (const id of unanswered.keys()) if (!acts.has(id)) unanswered.delete(id);
     joining = null;
     const resumed = new Set((message.matches ?? []).map((m) => m.match));

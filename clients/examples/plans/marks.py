@@ -285,7 +285,7 @@ def main():
         same = lambda a, b: a == b if isinstance(a, str) or isinstance(b, str) else math.isclose(a, b, abs_tol=1e-9)
         differ = [k for k in mine.keys() | theirs.keys() if not (k in mine and k in theirs and same(mine[k], theirs[k]))]
         for k in sorted(differ, key=str):
-            print(f"{record['episode']}: {k}: counted {mine.get(k)}, told {theirs.get(k)}")
+            print(f"{record['episode']}: {k}: counted {mine.get(k)}, printed {theirs.get(k)}")
         wrong += len(differ)
         print(f"{record['episode']}: {record['game']}: {len(mine)} marks, {len(differ)} differ")
     sys.exit(wrong > 0)

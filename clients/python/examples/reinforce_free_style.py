@@ -5,11 +5,11 @@
     python reinforce_free_style.py --episodes 2000  # a short trial run
 
 The rules are F2: each side places five numbers, 15 in all, in a column of its own, and in each row
-the greater number gets a point. Numbers are hidden, but it is seen in which rows the other side has
-placed one. 512 environments are stepped with one message. The server's `random` plays the other
-seat, and we alternate between the two. The policy is a softmax over the legal ids. For each number
-of own pieces and each rest of the 15 it has a weight for each number, apart for rows where the
-other side has a piece and where it has none.
+the greater number gets a point. A side sees in which rows the opponent has placed numbers, but not
+the numbers. 512 environments are stepped with one message. The server's `random` plays the other
+seat, and we alternate between the two. The policy is a softmax over the legal ids. The weight of an
+id depends on the count of own pieces, the rest of the 15, the number that the id places, and
+whether the opponent has a piece in the row.
 
 With 60,000 episodes and the seeds 1, 2 and 3 it won 87.4, 87.6 and 89.2 % of its games against
 `random`.

@@ -119,7 +119,7 @@ class Scaffold:
             spent, self._unreported = self._unreported, Spent()
             kept |= {"question": question, "notes": {**spent.notes(), "analysis": text[:2000]}}
             self._file(turn.match).write_text(json.dumps(kept))
-        # A reply that an interruption kept from being sent is in the file, so it is not paid twice.
+        # A reply that was stored but not sent before an interruption is reused, not paid for twice.
         turn.notes.update(kept["notes"])
         text = str(kept["talk"][-1]["content"])
         # A reply without a legal move is sent unchanged; the server refuses it with the reason, and

@@ -4,9 +4,9 @@
     python self_play_connect_four.py                  # a few minutes on two cores
     python self_play_connect_four.py --steps 20000    # a short trial run
 
-The training uses no search and no anchors; these only measure the result. The episode's seed draws
-the learner's opponent from the pool. An opponent is a function of observations and masks that is
-called for all environments at once, so each past self costs one forward pass per step.
+The training uses no search and no anchors; anchors only measure the result. The episode's seed
+draws the learner's opponent from the pool. An opponent is a function of observations and masks that
+is called for all environments at once, so each earlier policy costs one forward pass per step.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class RunServer(FakeServer):
                 was = run.settings[key]
                 return error("conflict", f"another {key}", path=key, allowed=was)
         if run.agent != session.agent:
-            return error("forbidden", "a run of somebody else", path="run")
+            return error("forbidden", "the run belongs to another agent", path="run")
         enrolled = {"type": "enrolled", "run": name, "due": run.due, "done": run.done}
         if run.end is not None:
             self.later.append(run.end)

@@ -199,7 +199,7 @@ class FakeServer:
                 self._send(ws, {"re": frame["id"], **answer})
                 continue
             if frame["id"] <= session.last_id:
-                self.faults.append(f"id {frame['id']} does not rise")
+                self.faults.append(f"id {frame['id']} does not increase")
             session.last_id = frame["id"]
             self.executed.append(frame["type"])
             before = {name: len(match.log) for name, match in session.matches.items()}

@@ -83,7 +83,7 @@ def test_poker_match_survives_cut_and_kill(program: str, tmp_path: Path) -> None
         mortal.end()
     assert Counter(result.reason for result in results) == {"finished": MATCHES}
     assert {result.match for result in results} == {match["match"] for match in told["matches"]}
-    assert len(turns) == len(set(turns)), "nobody is asked twice"
+    assert len(turns) == len(set(turns)), "a turn was requested twice"
     assert proxy.cuts >= 5
     assert mortal.deaths == 3
     verify = [program, "verify", "--json", "--data", str(tmp_path)]

@@ -125,8 +125,8 @@ def test_concurrent_use_raises_busy(client: ludex.Client) -> None:
 def interrupted(do: Callable[[], object], at: int) -> tuple[bool, bool]:
     """Run ``do`` with an interrupt at the ``at``-th signal check of Python.
 
-    Returns whether there is such a place, and whether ``do`` came to its end: Python swallows what
-    is raised while it collects garbage.
+    Return whether Python reached that check, and whether ``do`` completed: Python discards an
+    exception that is raised during garbage collection.
     """
     places, armed = 0, True
 
@@ -152,7 +152,7 @@ def interrupted(do: Callable[[], object], at: int) -> tuple[bool, bool]:
 def everywhere(step: Callable[[], object], check: Callable[[int], None]) -> int:
     """Interrupt ``step`` at each of its signal checks in turn, at least ``REPEATS`` times.
 
-    ``check`` gets the place, or 0 after a step that came to its end.
+    ``check`` gets the number of the signal check, or 0 if the step completed.
     """
     times = 0
     while times < REPEATS:
@@ -182,7 +182,7 @@ def test_interrupted_step_never_yields_wrong_state(client: ludex.Client) -> None
         nonlocal refused
         lengths: list[int] = []
         told = code_of(lambda: lengths.append(env.step(6).length))
-        # Without an error, this move was played and the interrupted one was not.
+        # Without an error, this move was played and the interrupted move was not.
         played = [1] if at else [2]
         assert (told, lengths) in (("interrupted", []), ("", played)), at
         refused += told == "interrupted"

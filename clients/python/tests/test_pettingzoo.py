@@ -46,7 +46,7 @@ def test_each_game_passes_api_tests(url: str, game: str) -> None:
 
 
 def test_rendering_passes_pettingzoo_test(url: str) -> None:
-    pytest.importorskip("resvg_py", reason="the import_rasterizer is missing (ludex[render])")
+    pytest.importorskip("resvg_py", reason="the rasterizer is missing (ludex[render])")
     opened: list[Any] = []
 
     def make(render_mode: str) -> Any:

@@ -22,7 +22,7 @@ from ludex.picture import Picture
 
 rasterised = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("resvg_py", "PIL")),
-    reason="the import_rasterizer is missing (pip install 'ludex[render]')",
+    reason="the rasterizer is missing (pip install 'ludex[render]')",
 )
 
 # Like the server's pictures: colors are variables with values for light and dark.

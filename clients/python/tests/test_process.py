@@ -19,7 +19,7 @@ open(os.path.join(data, "args"), "w").write(" ".join(args))
 {body}
 """
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-in is a script with #!")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stub program is a script with #!")
 
 
 def program(folder: Path, body: str) -> str:

@@ -26,7 +26,7 @@ def test_env_observes_acting_seats_only(url: str) -> None:
         assert rewards == {f"player_{(turn + 1) % 2}": 0.0}
         assert (terminated["__all__"], truncated["__all__"]) == (False, False)
     obs, rewards, terminated, truncated, infos = env.step({"player_0": 2})
-    assert sorted(obs) == ["player_0", "player_1"], "all see the end"
+    assert sorted(obs) == ["player_0", "player_1"], "all agents observe the end"
     assert rewards == {"player_0": 1.0, "player_1": -1.0}
     assert terminated == {"player_0": True, "player_1": True, "__all__": True}
     assert infos == {"player_0": {"illegal": False}, "player_1": {"illegal": False}}

@@ -62,7 +62,7 @@ def test_vec_env_matches_single_envs(url: str, opponent: Any) -> None:
 
 
 def test_vec_env_renders_frames(url: str) -> None:
-    pytest.importorskip("resvg_py", reason="the import_rasterizer is missing (ludex[render])")
+    pytest.importorskip("resvg_py", reason="the rasterizer is missing (ludex[render])")
     envs = LudexVecEnv("tic_tac_toe", 2, url=url, render_mode="rgb_array")
     envs.reset()
     assert [image.shape for image in envs.get_images() if image is not None] == [(640, 640, 3)] * 2

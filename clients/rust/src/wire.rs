@@ -255,7 +255,7 @@ impl ClientSocket {
 
     fn decode(&self, encoding: Encoding, frame: &[u8]) -> Incoming {
         if encoding != self.encoding {
-            return Incoming::Lost("the server sent a frame in another encoding than the negotiated one".into());
+            return Incoming::Lost("the server sent a frame whose encoding was not negotiated".into());
         }
         match encoding.decode_server(frame, DEPTH) {
             Ok((re, message)) => Incoming::Message(re, message),

@@ -46,7 +46,7 @@ class MatchPlayer extends Player {
   declare readonly options: PlayOptions;
   readonly #games: number;
   #join: 'none' | 'pending' | 'joined' = 'none';
-  /** Number of matches that joins of an earlier connection have left. */
+  /** Number of matches that joins of an earlier connection must still start. */
   #joinedMatches = 0;
   #isDraining = false;
 

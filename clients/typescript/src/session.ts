@@ -234,7 +234,7 @@ export class Session {
     this.#resumable = true;
     this.#silentTicks = 0;
     // A session survives a restart of the server, environments do not. A request for a lost environment must not reach a
-    // new one with the same number.
+    // new environment with the same number.
     const gone = [...this.envs.keys()].filter((env) => !welcome.resumed || !welcome.envs?.includes(env));
     for (const env of gone) this.envs.delete(env);
     const lost: PendingRequest[] = [];

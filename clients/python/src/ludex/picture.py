@@ -58,7 +58,7 @@ class Picture:
         svg = _VARIABLE.sub(r"\1", self.svg)
         for family, more in _FAMILIES.items():
             svg = svg.replace(family, more)
-        # As an inner element, the picture is scaled to the outer one and centered.
+        # Nested in an outer SVG element, the picture is scaled to it and centered.
         outer = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}">{svg}</svg>'
         )

@@ -75,7 +75,7 @@ class Rating:
                 f"{a.score:.0%}, 95 % {a.low:.0%} to {a.high:.0%}"
             )
         if self.estimate is None:
-            lines.append("  no rating, because none of these anchors has one")
+            lines.append("  no rating, because no anchor has a rating")
         else:
             e = self.estimate
             lines.append(f"  rating {e.rating:.0f}, 95 % {e.low:.0f} to {e.high:.0f}")
