@@ -1,6 +1,6 @@
 //! The program `ludex`: each command parses arguments, makes one library call, and prints the result.
 #![forbid(unsafe_code)]
-#![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
+#![allow(missing_docs, reason = "rows and fields have descriptive names; the crate is internal to the project")]
 
 mod commands;
 

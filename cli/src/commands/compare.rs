@@ -188,7 +188,7 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "first:  {}\nsecond: {}\n", names[0], names[1])?;
     if c.games.is_empty() {
-        writeln!(out, "no pairs: the two never played the same part, game, opponents, seats and seed")?;
+        writeln!(out, "no pairs: the agents never played the same part, game, opponents, seats and seed")?;
     } else {
         let head = [
             "game",

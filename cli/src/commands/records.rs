@@ -338,7 +338,7 @@ impl RatingArgs {
                 (0, 0) => {
                     anyhow::bail!("no records{of} to rate in {}; `ludex match --out FILE` writes records", from.name())
                 }
-                (0, n) => anyhow::bail!("none to rate: {} refused", print::count(n, "record was", "records were")),
+                (0, n) => anyhow::bail!("no valid records: {} refused", print::count(n, "record was", "records were")),
                 (n, _) => anyhow::bail!(
                     "no rated records: {} unrated; use --unrated to include unrated records",
                     print::count(n, "record is", "records are all")

@@ -124,7 +124,7 @@ mod tests {
         let suppressed = limiter.take_suppressed();
         let suppressed: Vec<_> = suppressed.iter().map(|(of, count)| (of.line(), *count)).collect();
         assert_eq!(suppressed, [(loud.line(), 1_000 - MAX_LINES)]);
-        assert!(limiter.take_suppressed().is_empty(), "each is taken once");
-        assert!(limiter.admits(loud, now + WINDOW), "a new second");
+        assert!(limiter.take_suppressed().is_empty(), "the counters were not reset");
+        assert!(limiter.admits(loud, now + WINDOW), "a new period");
     }
 }
