@@ -19,7 +19,7 @@ const PREFIX: &str = "lx_";
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// A missing token on a server that requires one.
+    /// A missing token on a server that requires tokens.
     #[error("this server requires a token; ask its operator for one (ludex admin token add)")]
     Required,
     /// A token that this server did not create.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Monotonic clock in milliseconds since the server started. All times of matches are based on it.
+/// Monotonic clock of all match times, in milliseconds since the server started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock(Instant);
 
@@ -26,7 +26,7 @@ impl Clock {
 
     /// Converts a time back to an instant.
     pub fn instant(self, at: u64) -> Instant {
-        // A time that the clock cannot represent is as good as never.
+        // A time beyond the clock's range becomes one day from now.
         self.0.checked_add(Duration::from_millis(at)).unwrap_or_else(|| Instant::now() + Duration::from_secs(86_400))
     }
 }

@@ -15,9 +15,9 @@ pub(crate) struct ConnectionLimits {
     open: Most,
     /// Maximum number of new connections: those that serve plain HTTP, or have not received `welcome` yet.
     new: Most,
-    /// Maximum number of connections on places that are reserved for clients with a token.
+    /// Maximum number of connections in slots that are reserved for clients with a token.
     reserved: Most,
-    /// Maximum total number of connections without a token, not counting those on reserved places.
+    /// Maximum total number of connections without a token, not counting those in reserved slots.
     without_token: u32,
     counts: Mutex<Counts>,
 }
@@ -35,7 +35,7 @@ struct Counts {
     by_address: HashMap<IpAddr, Count>,
 }
 
-/// Number of connections of each standing.
+/// Number of connections of each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count {
     reserved: u32,
@@ -62,9 +62,9 @@ impl Count {
 /// Class of a connection, which determines the limits that apply to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// New connection on a reserved place, after all other places are taken. It must show a token.
+    /// New connection in a reserved slot, after all other slots are taken. Its client must show a token.
     Reserved,
-    /// Plain HTTP, or before `welcome`.
+    /// Connection that serves plain HTTP, or has not received `welcome` yet.
     New,
     /// Session without a token.
     Guest,
@@ -86,7 +86,7 @@ impl ConnectionLimits {
         Arc::new(ConnectionLimits {
             open: Most { address: limits.address_connections, all },
             new: Most { address: limits.address_hellos, all: limits.hellos.min(all.div_ceil(4)) },
-            // One address takes at most a quarter of the reserved places.
+            // One address gets at most a quarter of the reserved slots.
             reserved: Most { address: reserved.div_ceil(4), all: reserved },
             without_token: all - reserved,
             counts: Mutex::default(),
@@ -114,12 +114,12 @@ impl ConnectionLimits {
 }
 
 impl ConnectionPermit {
-    /// Returns true if the connection is on a reserved place and has not shown a token.
+    /// Returns true if the connection is in a reserved slot and its client has shown no token.
     pub fn is_reserved(&self) -> bool {
         *self.standing.lock() == Standing::Reserved
     }
 
-    /// Marks the connection as no longer new. Returns false if it is on a reserved place and the client has no token.
+    /// Marks the connection as no longer new. Returns false if it is in a reserved slot and its client has no token.
     pub fn welcome(&self, has_token: bool) -> bool {
         let mut standing = self.standing.lock();
         let next = match *standing {
@@ -181,20 +181,20 @@ mod tests {
     }
 
     #[test]
-    fn new_connections_take_at_most_a_quarter_of_all_places() {
+    fn new_connections_take_at_most_a_quarter_of_all_slots() {
         let doors = ConnectionLimits::new(&Limits { connections: 40, ..Limits::default() });
         let new: Vec<_> = (0..10).map(|n| doors.enter(address(n)).unwrap()).collect();
         assert!(new.iter().all(|permit| !permit.is_reserved()));
         let next = doors.enter(address(10)).unwrap();
         assert!(next.is_reserved());
-        assert!(!next.welcome(false), "no place without a token");
+        assert!(!next.welcome(false), "no slot without a token");
         assert!(next.welcome(true) && !next.is_reserved());
         drop(new);
         assert!(!doors.enter(address(11)).unwrap().is_reserved());
     }
 
     #[test]
-    fn tenth_of_the_places_is_reserved_for_clients_with_a_token() {
+    fn tenth_of_the_slots_is_reserved_for_clients_with_a_token() {
         let doors = ConnectionLimits::new(&Limits { connections: 40, ..Limits::default() });
         let guest = |n| doors.enter(address(n)).filter(|permit| permit.welcome(false));
         let guests: Vec<_> = (0..36).map(|n| guest(n).unwrap()).collect();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_takes_at_most_a_quarter_of_the_reserved_places() {
+    fn one_address_takes_at_most_a_quarter_of_the_reserved_slots() {
         let doors = ConnectionLimits::new(&Limits { connections: 80, ..Limits::default() });
         let new: Vec<_> = (0..20).map(|n| doors.enter(address(n)).unwrap()).collect();
         let held = [doors.enter(address(30)).unwrap(), doors.enter(address(30)).unwrap()];

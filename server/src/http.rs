@@ -141,7 +141,7 @@ async fn page(
     peer: Peer,
     shared: Arc<ServerState>,
 ) -> Result<Answer, Infallible> {
-    // Probes get an answer however busy the server is.
+    // Probes bypass all limits, so a busy server answers them too.
     if health::is_probe(request.uri().path()) {
         let mut answer = routes.call(request).await?;
         if peer.entry.is_reserved() {
@@ -152,7 +152,7 @@ async fn page(
     if let Err(refusal) = admission::admit(&request, &peer, &shared).await {
         return Ok(*refusal);
     }
-    // Monitoring works while the pool is busy.
+    // Monitoring must work even while the compute pool is busy.
     if request.uri().path() == "/metrics" {
         return routes.call(request).await;
     }

@@ -26,7 +26,7 @@
 //! - A request whose reply is cached is never executed again.
 //! - Each session has one connection, each match has one event loop, and the store has one writer.
 #![forbid(unsafe_code)]
-#![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
+#![allow(missing_docs, reason = "rows and fields have descriptive names; the crate is internal to the project")]
 
 pub mod auth;
 pub mod backup;

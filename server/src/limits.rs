@@ -139,7 +139,7 @@ pub fn sane(limits: &Limits) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// Fails if no limit has the name (the message suggests the nearest one), or if the value is not a whole number.
+/// Fails if no limit has the name (the message suggests the nearest name), or if the value is not a whole number.
 pub fn set(limits: &mut Limits, text: &str) -> Result<(), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("expected NAME=VALUE, got {text:?}"))?;
     let mut all = serde_json::to_value(&*limits).map_err(|e| e.to_string())?;
@@ -179,7 +179,7 @@ mod tests {
         clock.advance(Duration::from_millis(100));
         assert_eq!((bucket.take_many(ten), bucket.take()), (Some(900), None));
         let small = Bucket::new(1, clock);
-        assert_eq!(small.take_many(ten), None, "at most a whole burst");
+        assert_eq!(small.take_many(ten), None, "the cost is at most a burst");
         assert!(small.take_many(ten).is_some());
     }
 
@@ -196,7 +196,7 @@ mod tests {
         assert!(first.upgrade().is_some(), "the budget was removed with its connection");
         crowd(1 << 20, 3 * KEPT);
         crowd(1 << 21, 6 * KEPT);
-        assert!(first.upgrade().is_none(), "the budget was never removed");
+        assert!(first.upgrade().is_none(), "the budget was not removed");
         assert!(rates.inside.lock().by_address.len() < 10 * SWEEP);
     }
 

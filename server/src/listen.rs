@@ -53,7 +53,7 @@ pub async fn run(
 ///
 /// # Errors
 ///
-/// Those of [`run`] and of `ready`.
+/// Returns the errors of [`run`] and of `ready`.
 pub async fn run_then(
     listener: TcpListener,
     config: Config,
@@ -155,7 +155,7 @@ async fn serve_until(
 ///
 /// # Errors
 ///
-/// Those of [`run`] and of `work`.
+/// Returns the errors of [`run`] and of `work`.
 pub async fn run_while<F: Future<Output = anyhow::Result<()>>>(
     listener: TcpListener,
     config: Config,
@@ -171,7 +171,7 @@ pub async fn run_while<F: Future<Output = anyhow::Result<()>>>(
         let _ = stopped.await;
     });
     let work = async {
-        // Without runs the server has failed, and returns its own error.
+        // If the server fails to start, no runs arrive, and the server returns its error.
         let done = match ready.await {
             Ok(runs) => work(runs).await,
             Err(_) => Ok(()),
@@ -249,7 +249,7 @@ async fn serve(
     load: Arc<AtomicUsize>,
 ) {
     tokio::task::spawn_local(shared.workers.add().keep());
-    // After the heartbeat, so that the matches know the monitor of their thread.
+    // Started after the heartbeat, so that the matches find the stall monitor of their thread.
     tokio::task::spawn_local(shared.hub.clone().run_matches(index));
     let mut connections = JoinSet::new();
     loop {

@@ -227,7 +227,7 @@ mod tests {
             assert!(page.contains(&format!("# HELP {name} ")), "{name}");
         }
         let listed: Vec<&str> = HELP.iter().map(|(name, _)| *name).filter(|name| !kinds.contains(name)).collect();
-        assert_eq!(listed, ["ludex_owner_held"], "described, but absent");
+        assert_eq!(listed, ["ludex_owner_held"], "described but missing metrics");
         assert!(page.contains("ludex_build_info{version="), "{page}");
         #[cfg(target_os = "linux")]
         assert!(resident_memory() > Some(1e6));

@@ -19,7 +19,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Maximum time to wait until the end of a match is stored, once the server has processed the request.
 const STORED: Duration = Duration::from_secs(2);
-/// Interval at which a processed request is awaited.
+/// Interval at which the result of a request is polled.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Executes the commands of operators until the server stops, and closes connections whose token has expired.
@@ -69,9 +69,9 @@ pub enum EndedBy {
 ///
 /// # Errors
 ///
-/// An id without a running match, a server that does not end the match in time, or those of the store.
+/// Fails if no running match has this id, the server does not end the match in time, or the store fails.
 pub async fn end_match(data: &Path, id: &str) -> anyhow::Result<EndedBy> {
-    // A missing store is an error, and not created.
+    // Fails if the store is missing, instead of creating it.
     Store::open_shared(data).await?.close().await?;
     match Store::open(data).await {
         Ok(store) => {
@@ -112,22 +112,22 @@ async fn request_end(store: &Store, id: &str) -> anyhow::Result<()> {
         if processed.is_none() && !store.end_requests().await?.iter().any(|requested| requested == id) {
             processed = Some(Instant::now());
         }
-        // The server may not have stored a young match before.
+        // A match that has just started may not be in the store yet.
         if processed.is_some_and(|at| at.elapsed() > STORED) {
             bail!("expected the id of a running match, got {id}");
         }
         if processed.is_none() && begun.elapsed() > PATIENCE {
-            bail!("the server has not ended {id} yet; it does once it can, see its log");
+            bail!("expected {id} to end within {} s, but the server is delayed; see its log", PATIENCE.as_secs());
         }
     }
 }
 
-/// Suspends an owner: a server closes the connections of the owner, and refuses new ones until the owner is
+/// Suspends an owner: a server closes the connections of the owner, and refuses new connections until the owner is
 /// [resumed](resume). Returns false if the owner was already suspended.
 ///
 /// # Errors
 ///
-/// An owner without a token, or those of the store.
+/// Returns an error if the owner has no token, or if the store fails.
 pub async fn suspend(store: &Store, owner: &str, now_ms: i64) -> anyhow::Result<bool> {
     let owners: HashSet<String> = store.tokens().await?.into_iter().map(|row| row.owner).collect();
     ensure!(owners.contains(owner), "expected the owner of a token, got {owner:?}; see `ludex admin token list`");
@@ -140,7 +140,7 @@ pub async fn suspend(store: &Store, owner: &str, now_ms: i64) -> anyhow::Result<
 ///
 /// # Errors
 ///
-/// Those of the store.
+/// Returns an error if the store fails.
 pub async fn resume(store: &Store, owner: &str) -> Result<bool, StoreError> {
     let suspended = store.suspended_owners().await?.contains(owner);
     store.write(vec![Write::Resumed { owner: owner.to_owned() }]).await?;

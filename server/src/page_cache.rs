@@ -1,4 +1,4 @@
-//! Cache of the pages and pictures of matches: each is computed once for each state of its match, however many clients
+//! Cache of the pages and pictures of matches. Each is computed once per state of its match, even if many clients
 //! request it.
 
 use std::sync::Arc;
@@ -88,7 +88,7 @@ impl PageCache {
     ///
     /// # Errors
     ///
-    /// Those of `make`; they are not cached.
+    /// Returns the errors of `make`, which are not cached.
     pub async fn get<E>(
         &self,
         key: PageKey,

@@ -8,7 +8,7 @@ use ludex_protocol::Limits;
 
 use crate::connection_limits::ConnectionPermit;
 
-/// Remote end of a connection.
+/// Remote address of a connection, with its token and permit.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     /// Address of the client. Behind a trusted proxy, this is the forwarded address instead of the socket's.
@@ -34,7 +34,7 @@ impl Peer {
     }
 
     /// Returns the time within which the client must send a request head or `hello`. The time is shorter for a
-    /// connection on a reserved place.
+    /// connection in a reserved slot.
     pub fn hello_time(&self, limits: &Limits) -> Duration {
         Duration::from_millis(if self.entry.is_reserved() { limits.hello_ms / 5 } else { limits.hello_ms })
     }

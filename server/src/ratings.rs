@@ -200,7 +200,7 @@ fn snapshot(games: Vec<Arc<GameResult>>, refused: usize, humans: Humans) -> Rati
     RatingsSnapshot { page: json!({ "ratings": pages, "records": records, "refused": refused }), scales }
 }
 
-/// Verifies records and returns the results of the valid ones.
+/// Verifies records and returns the results of the valid records.
 fn verified(verifier: &Verifier, page: &[RecordRow]) -> Vec<Arc<GameResult>> {
     let source = Source { file: "store".to_owned(), line: 0 };
     let one = |row: &RecordRow| verifier.verify_line(&row.record, source.clone()).ok();
@@ -250,7 +250,7 @@ mod tests {
         store.write(matches("pig", 0..3)).await.unwrap();
         assert_eq!((refused(Some("pig")).await, refused(Some("chess")).await), (3, 0));
         assert_eq!(refused(None).await as usize, 3 * page + 10);
-        assert_eq!(ratings.tables.lock().len(), 3, "a game without records is not remembered");
+        assert_eq!(ratings.tables.lock().len(), 3, "a game without records is not cached");
         store.close().await.unwrap();
     }
 

@@ -1,4 +1,4 @@
-//! Body of a response, with its validator and its compressed form.
+//! Body of a response, with its entity tag and its compressed form.
 
 use std::io::Write as _;
 

@@ -34,7 +34,7 @@ pub struct OldData {
 ///
 /// # Errors
 ///
-/// Those of the store, or a folder that cannot be removed. Some of the data may then be removed.
+/// Returns an error if the store fails or a folder cannot be removed. Some of the data may then be removed.
 pub async fn prune(store: &Store, data: &Path, retention: &Retention, dry_run: bool) -> anyhow::Result<OldData> {
     let mut old = OldData::default();
     // Logs first, so that the numbers equal those of a dry run.

@@ -26,7 +26,7 @@ pub(crate) struct ServerState {
     pub catalogue: Arc<Catalogue>,
     pub limits: Arc<Limits>,
     pub rates: Rates,
-    /// HTTP requests by address.
+    /// Budgets of HTTP requests, by address.
     pub page_rates: Rates,
     /// Pages and pictures of matches.
     pub pages: PageCache,

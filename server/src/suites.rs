@@ -52,7 +52,7 @@ impl Suites {
         let mut suite = Suite::parse(text, &ludex_games::builtin())?;
         let (name, version, title) = (suite.name.clone(), suite.version, suite.title.clone());
         let known = suite.assigned_roles();
-        // The agents of the other roles are unknown.
+        // Parts whose roles have no agents yet cannot be played.
         let filled = |part: &PartSpec| suite.opponents(part).is_ok();
         let closed: Vec<String> = suite.parts.iter().filter(|part| !filled(part)).map(|part| part.id.clone()).collect();
         // Enrolling agents may fill the other roles; the number of matches does not depend on them.

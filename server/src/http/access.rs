@@ -16,15 +16,15 @@ use crate::server_state::ServerState;
 ///
 /// # Errors
 ///
-/// Those of [`auth::admit`].
+/// Returns the errors of [`auth::admit`].
 pub(super) async fn grant((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap) -> Result<Grant, AuthError> {
     let token = token::of(headers);
     auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await
 }
 
-/// Checks that a visitor may see the public data of a match. A server that requires tokens requires one here too,
-/// unless its operator has opened all matches (`serve --public`). For a match of an open run, this exception does not
-/// apply.
+/// Checks that a visitor may see the public data of a match. If the server requires tokens, the visitor needs a token,
+/// unless the operator has opened all matches (`serve --public`). This exception does not apply to a match of an open
+/// run.
 ///
 /// # Errors
 ///

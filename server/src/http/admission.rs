@@ -1,4 +1,4 @@
-//! Admission of page requests: the rate of an address, and connections on reserved places.
+//! Admission of page requests: the rate of an address, and connections in reserved slots.
 
 use std::num::NonZeroU32;
 
@@ -59,8 +59,8 @@ fn too_many(ms: u32, shared: &ServerState) -> Answer {
     answer
 }
 
-/// Returns the error response for a connection on a reserved place that shows no token. After the response, the
-/// connection is closed.
+/// Returns the error response for a connection in a reserved slot without a token. After the response, the connection
+/// is closed.
 fn full(shared: &ServerState) -> Answer {
     shared.metrics.count_refusal("request", "connections");
     let why = "limit of connections without a token reached; try again later";

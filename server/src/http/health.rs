@@ -96,7 +96,7 @@ mod tests {
         for answer in [health(app()).await, ready(app()).await] {
             assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
         }
-        assert_eq!(alive(app()).await.status(), StatusCode::OK, "a draining process is alive");
+        assert_eq!(alive(app()).await.status(), StatusCode::OK, "a draining server is alive");
         drop(shared);
         store.close().await.unwrap();
     }

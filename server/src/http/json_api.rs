@@ -29,8 +29,8 @@ use crate::server_state::ServerState;
 
 type App = State<(Arc<ServerState>, Peer)>;
 
-/// Returns the read-only routes. If the server requires tokens, all routes with data of agents require one as well.
-/// `/health` and `/games` contain nothing confidential.
+/// Returns the read-only routes. If the server requires tokens, so do all routes with data of agents. `/health` and
+/// `/games` contain nothing confidential.
 pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
     Router::new()
         .route(
@@ -64,8 +64,8 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
         .layer(map_response(for_programs))
 }
 
-/// Adds headers to JSON responses. For most of these addresses, browsers get a page instead of JSON, so caches must
-/// distinguish the two.
+/// Adds headers to JSON responses. At most of these addresses, browsers get a page instead, so caches must distinguish
+/// pages from JSON.
 async fn for_programs(mut answer: Answer) -> Answer {
     let headers = answer.headers_mut();
     if headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json") {

@@ -1,4 +1,4 @@
-//! Last step of each page: its validator, and its compression if the client accepts it.
+//! Last step of each response: its entity tag, and compression if the client accepts gzip.
 
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::http::header::{self, HeaderMap, HeaderValue};

@@ -170,7 +170,7 @@ async fn account(shared: &ServerState, peer: &Peer, has_cookie: bool) -> Account
 ///
 /// # Errors
 ///
-/// Those of `make`.
+/// Returns the errors of `make`.
 pub(super) async fn cached(
     (shared, _): &(Arc<ServerState>, Peer),
     id: &str,

@@ -33,7 +33,7 @@ pub(super) async fn ratings_soon(shared: &Arc<ServerState>, game: Option<&str>) 
 }
 
 /// Returns the display name of each scale: its game and, for matches of runs, the part of a suite. If a game has scales
-/// with and without a part, the one without a part is labeled `outside runs`.
+/// with and without a part, the scale without a part is labeled `outside runs`.
 pub(super) fn names(scales: &[Scale], catalogue: &Catalogue, suites: &Suites) -> Vec<String> {
     let name = |scale: &Scale| {
         let game = catalogue.called(&scale.string);
