@@ -220,7 +220,7 @@ impl ChildProcess {
     /// A nonzero exit code or a signal is a fault, even if there is output.
     ///
     /// # Errors
-    /// Those of [`read_line`](ChildProcess::read_line).
+    /// Returns the errors of [`read_line`](ChildProcess::read_line).
     pub fn read_to_end(&mut self, budget: &TimeBudget) -> Result<String, ProcessFault> {
         let text = self.read(budget, |bytes, ended| ended.then_some(bytes.len()))?;
         match self.farewell() {
@@ -233,7 +233,7 @@ impl ChildProcess {
     /// Returns the text without the mark, and true if the mark was read.
     ///
     /// # Errors
-    /// Those of [`read_line`](ChildProcess::read_line).
+    /// Returns the errors of [`read_line`](ChildProcess::read_line).
     pub fn read_until(&mut self, mark: &str, budget: &TimeBudget) -> Result<(String, bool), ProcessFault> {
         let marks = |line: &[u8]| line.trim_ascii() == mark.as_bytes();
         let text = self.read(budget, |bytes, ended| {

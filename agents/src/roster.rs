@@ -1,4 +1,4 @@
-//! Roster of available agents: built-in ones and those that a host adds.
+//! Roster of available agents: built-in agents, and agents that a host adds.
 
 use std::sync::{Arc, LazyLock};
 
@@ -69,7 +69,7 @@ impl Roster {
     /// Builds the agent specified by `text` for `game`.
     ///
     /// # Errors
-    /// Those of [`Roster::parse`] and [`Roster::build_spec`].
+    /// Returns the errors of [`Roster::parse`] and [`Roster::build_spec`].
     pub fn build(&self, text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         self.build_spec(&self.parse(text)?, game)
     }
@@ -126,7 +126,7 @@ impl AgentSpec {
     /// Parses a spec; see [`Roster::parse`].
     ///
     /// # Errors
-    /// Those of [`Roster::parse`].
+    /// Returns the errors of [`Roster::parse`].
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         Roster::builtin().parse(text)
     }
@@ -135,7 +135,7 @@ impl AgentSpec {
     /// [`Roster::resolve`].
     ///
     /// # Errors
-    /// Those of [`Roster::resolve`].
+    /// Returns the errors of [`Roster::resolve`].
     pub fn resolve(&self, game: &GameRef) -> Result<AgentSpec, Refusal> {
         Roster::builtin().resolve(self, game)
     }
@@ -143,7 +143,7 @@ impl AgentSpec {
     /// Builds the agent for `game`; see [`Roster::build_spec`].
     ///
     /// # Errors
-    /// Those of [`Roster::build_spec`].
+    /// Returns the errors of [`Roster::build_spec`].
     pub fn build(&self, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         Roster::builtin().build_spec(self, game)
     }
@@ -152,7 +152,7 @@ impl AgentSpec {
 /// Builds the built-in agent specified by `text` for `game`; see [`Roster::build`].
 ///
 /// # Errors
-/// Those of [`Roster::build`].
+/// Returns the errors of [`Roster::build`].
 pub fn build(text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Roster::builtin().build(text, game)
 }

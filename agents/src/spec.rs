@@ -78,7 +78,7 @@ impl AgentEntry {
         AgentEntry { class, ..self }
     }
 
-    /// Accepts text arguments in addition to the defined ones.
+    /// Accepts text arguments in addition to the defined arguments.
     pub(crate) const fn any_args(self) -> Self {
         AgentEntry { any_args: true, ..self }
     }

@@ -72,7 +72,7 @@ fn confine(orders: &HelperConfig) -> Result<(), String> {
     let nothing = CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, nothing).map_err(to("capabilities"))?;
     files(orders).map_err(|e| format!("Landlock: {e}"))?;
-    // Closes files that the host inherited or opened for other programs. The remaining three lead to the host.
+    // Closes files that the host inherited or opened for other programs. The standard streams stay open.
     close_fds::set_fds_cloexec(3, &[]);
     if orders.children { Ok(()) } else { syscalls::deny().map_err(|e| format!("seccomp: {e}")) }
 }

@@ -94,7 +94,7 @@ pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
         when(SYS_fcntl, vec![(1, Dword, Eq, order as u64)])?;
     }
     when(SYS_fcntl, vec![(1, Dword, Eq, F_SETFL as u64), (2, Dword, MaskedEq(O_ASYNC as u64), O_ASYNC as u64)])?;
-    // The same by ioctl, and input injection into the host's terminal.
+    // `ioctl` forms of these calls, and input injection into the host's terminal.
     for order in [FIOASYNC as c_int, FIOSETOWN, SIOCSPGRP, TIOCSTI as c_int, TIOCLINUX as c_int] {
         when(SYS_ioctl, vec![(1, Dword, Eq, order as u64)])?;
     }
@@ -102,7 +102,7 @@ pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
     for call in [SYS_prlimit64, SYS_sched_setaffinity] {
         when(call, vec![(0, Dword, Ne, 0), (0, Dword, Ne, me)])?;
     }
-    // Surviving the host, and hiding open files from it.
+    // Outliving the host, and hiding open files from the host.
     for order in [PR_SET_PDEATHSIG, PR_SET_DUMPABLE] {
         when(SYS_prctl, vec![(0, Dword, Eq, order as u64)])?;
     }

@@ -135,7 +135,7 @@ impl Agent for AlphaBeta {
                 // All values are exact.
                 order.sort_by(|a, b| (b.value + b.error).total_cmp(&(a.value + a.error)));
             } else {
-                // Moves the best to the front and keeps the order of the others.
+                // Moves the best move to the front and keeps the order of all other moves.
                 order[..=at].rotate_right(1);
             }
             if search.nodes >= self.nodes {

@@ -63,7 +63,7 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// Runs this many further rounds.
+    /// Runs `rounds` more rounds.
     pub fn run(&mut self, rounds: u32) {
         for _ in 0..rounds {
             self.rounds += 1;

@@ -30,7 +30,7 @@ impl<'t> Mccfr<'t> {
         Mccfr { tree, rng, regrets: none.clone(), sums: none }
     }
 
-    /// Runs this many further iterations.
+    /// Runs `iterations` more iterations.
     pub fn run(&mut self, iterations: u32) {
         for _ in 0..iterations {
             (0..self.tree.players()).for_each(|seat| {

@@ -1,7 +1,7 @@
 //! Nim, solved by the theory of Bouton, *Nim, a game with a complete mathematical theory* (1901).
 //!
-//! The player wins who leaves piles whose xor is zero. In misère play, once no pile has more than one object, the
-//! player wins who leaves an odd number of piles.
+//! A player who leaves piles whose xor is zero wins. In misère play, once no pile has more than one object, a player
+//! who leaves an odd number of piles wins.
 
 use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_games::nim::View;

@@ -331,8 +331,8 @@ impl GameTree {
             NodeKind::Choice(set) if self.sets[set as usize].seat == seat => Some(set as usize),
             _ => None,
         };
-        // Forward pass: reach probability of each node by chance and the others, and the maximum number of own choices
-        // before each set.
+        // Forward pass: reach probability of each node by chance and the other seats, and the maximum number of own
+        // choices before each set.
         let len = self.nodes.len();
         let (mut reach, mut parent) = (vec![1.0; len], vec![0; len]);
         let (mut depth, mut rank) = (vec![0u32; len], vec![0; self.sets.len()]);
@@ -348,7 +348,7 @@ impl GameTree {
             }
         }
         // A set is decided once all of its action values are complete, so later sets come first. Each node belongs to
-        // the stage of the seat's last set before it.
+        // the stage of the seat's last preceding set.
         let mut stage = vec![0; len];
         for (i, node) in self.nodes.iter().enumerate() {
             let next = own(node).map_or(stage[i], |set| rank[set] + 1);

@@ -79,7 +79,7 @@ fn search_plays_winning_moves_and_blocks_threats_in_gomoku() {
 
 #[test]
 fn search_finds_double_threat() {
-    // x at the bottom in columns 2 and 3: 1 or 4 makes three in a row, open at both ends.
+    // x at the bottom in columns 2 and 3: a stone in column 1 or 4 makes three in a row, open at both ends.
     let g = game("connect_four");
     let state = after(&g, &[3, 3, 2, 3]);
     for turn in 0..5 {
@@ -132,7 +132,7 @@ fn node_limit_is_respected_and_reproducible() {
         assert_eq!(notes("connect_four", &spec, &[3, 3]).mv, answer.mv);
     }
     assert!(deepest >= 6, "{deepest}");
-    // A depth limit in the same spec holds too.
+    // A depth limit in the same spec also applies.
     assert_eq!(notes("connect_four", "alphabeta depth=2 nodes=1000000", &[3, 3]).notes.more["depth"], 2);
 }
 

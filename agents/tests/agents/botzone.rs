@@ -95,7 +95,7 @@ fn sample_bots_play_matches() {
         }
         let (_, answers, returns) = play(&g, &agents, 3);
         assert!(returns[usize::from(swap)] >= 0.0, "{returns:?}");
-        assert!(answers.iter().all(|a| a.notes.is_empty()), "debug is for the owner: {answers:?}");
+        assert!(answers.iter().all(|a| a.notes.is_empty()), "debug output is private: {answers:?}");
     }
     let g = game("texas_holdem(preset=botzone,hands=3)");
     let bot = sample("texas_holdem.py", "");
@@ -115,7 +115,7 @@ fn persistent_and_restarted_programs_play_the_same_moves() {
     let (kept, once) = (sample("gomoku.py", ""), sample("gomoku.py", "eof=true"));
     let games: Vec<_> = [&kept, &once].iter().map(|spec| play(&g, &seats(&g, &[spec, "random"]), 7).0).collect();
     assert_eq!(games[0], games[1]);
-    assert!(games[0].len() < 60, "it knows how to win: {games:?}");
+    assert!(games[0].len() < 60, "the bot wins early: {games:?}");
     // One agent in both seats and in two matches at once: each has its own program.
     let bot = build(&kept, &g).unwrap();
     let one = play(&g, &[bot.clone(), bot.clone()], 0).0;
@@ -182,7 +182,7 @@ fn failures_use_botzone_verdicts() {
 }
 
 #[test]
-fn illegal_response_is_an_illegal_move() {
+fn illegal_response_counts_as_illegal_move() {
     let folder = tempfile::tempdir().unwrap();
     for answer in ["{\"x\": 15, \"y\": 0}", "{\"response\": 5}", "\"h8\""] {
         let spec = script(&folder, "odd.py", &format!("print('{answer}')"), "");
@@ -247,7 +247,7 @@ fn debug_output_goes_only_to_the_log() {
     let text = "import json, sys\nprint('thinking', file=sys.stderr)\n\
         print(json.dumps({'response': {'x': 1, 'y': 1}, 'debug': 'the middle'}))\n";
     let answer = first(&script(&folder, "good.py", text, &more), "tic_tac_toe", None).unwrap();
-    assert!(answer.notes.is_empty(), "records are shown to everybody: {answer:?}");
+    assert!(answer.notes.is_empty(), "records are public: {answer:?}");
     let text = "import sys\nsys.exit('out of ideas')\n";
     let error = first(&script(&folder, "bad.py", text, &more), "tic_tac_toe", None).unwrap_err();
     assert!(error.message.contains("RE") && error.message.contains("out of ideas"), "{error}");
@@ -321,7 +321,7 @@ fn persistent_program_ends_with_last_match() {
     play(&g, &agents, 1);
     assert!(runs());
     agents[0].leave();
-    assert!(runs(), "another match may still need it");
+    assert!(runs(), "another match still uses it");
     agents[0].leave();
     assert!(!runs());
 }

@@ -176,7 +176,7 @@ fn known_playable_card_is_played() {
 
 #[test]
 fn color_hint_promises_newest_card() {
-    // G4 B1 G1 W3 B3: of the green cards only the newer one is playable.
+    // G4 B1 G1 W3 B3: of the green cards, only the newer card is playable.
     let (g, mut state) = dealt([13, 20, 10, 17, 22]);
     let draw = Draw::new(g.id(), 0, 0);
     let bot = build("conventions", &g).unwrap();
@@ -255,19 +255,19 @@ fn classic_strategies_play_as_described_in_the_literature() {
         ("generous_tit_for_tat generosity=1", "CCCCCCCCCC"),
         ("suspicious_tit_for_tat", "DCDCDDCCCC"),
         ("tit_for_two_tats", "CCCCCDCCCC"),
-        // One defection for the first. The next one, during the two cooperations, is only counted. The third gets
-        // three.
+        // The first defection is punished once. The second, during the two cooperations after a punishment, is only
+        // counted. The third is punished three times.
         ("gradual", "CCDCCDDDCC"),
     ] {
         assert_eq!(against(bot, other), moves, "{bot}");
     }
-    // Each is punished separately: one, two, then three defections follow.
+    // Each defection is punished separately: one, two, then three defections follow.
     assert_eq!(against("gradual", "DCCCDCCCCDCCCCCC"), "CDCCCDDCCCDDDCCC");
 }
 
 #[test]
 fn responder_exploits_weak_strategies() {
-    assert_eq!(against("classics_responder", "C"), "D", "the last round is the last");
+    assert_eq!(against("classics_responder", "C"), "D", "the bot defects in the last round");
     assert!(against("classics_responder", &"D".repeat(12)).ends_with("DDDDDD"));
     // A player that never retaliates is exploited, but only once that is known.
     let found = against("classics_responder", &"C".repeat(12));
@@ -318,11 +318,7 @@ fn negotiator_states_its_true_values() {
     let (bot, draw) = (build("time_dependent", &g).unwrap(), Draw::new(g.id(), 0, 0));
     let mut state = g.start();
     let offer = near(&*bot, &*state, 0, 0, &draw);
-    assert_eq!(
-        state.view(Viewer::Seat(0)).action_text(0, offer),
-        "Proposal: [2, 3, 0]",
-        "what is worth nothing is given away"
-    );
+    assert_eq!(state.view(Viewer::Seat(0)).action_text(0, offer), "Proposal: [2, 3, 0]", "worthless items are offered");
     state.play(0, offer).unwrap();
     let words = near(&*bot, &*state, 0, 1, &draw);
     assert_eq!(state.view(Viewer::Seat(0)).action_text(0, words), ", Utterance: [4, 2, 0]");

@@ -80,7 +80,7 @@ fn move_is_requested_and_parsed() {
     assert!((answer.notes.more["usd"].as_f64().unwrap() - 0.0017).abs() < 1e-9);
     let [request] = &endpoint.requests()[..] else { panic!("one call") };
     assert_eq!(request.path, "/v1/chat/completions");
-    assert!(!request.headers.contains_key("authorization"), "this machine's endpoints get no key");
+    assert!(!request.headers.contains_key("authorization"), "local endpoints get no key");
     assert_eq!((&request.body["model"], &request.body["temperature"]), (&json!("m"), &json!(0.5)));
     assert_eq!((&request.body["max_tokens"], &request.body["seed"]), (&json!(50), &json!(3)));
     assert_eq!(request.body["response_format"]["json_schema"]["schema"]["required"], json!(["move"]));
@@ -343,7 +343,7 @@ fn prompt_of_next_attempt_contains_refusal_reason() {
     }];
     let with = With { attempts: &attempts, journal: Some(&journal), ..With::default() };
     ask(&endpoint.spec("format=text"), &game, &*game.start(), &with).unwrap();
-    assert!(user(&endpoint.requests()[0]).contains("\n- \"o(1,1)\" names no legal action\n"), "it is quoted once");
+    assert!(user(&endpoint.requests()[0]).contains("\n- \"o(1,1)\" names no legal action\n"), "quoted once");
     assert_eq!(journal.0.lock()[0].0, "0.1.0");
 }
 
@@ -598,7 +598,7 @@ fn chat_continues_one_conversation() {
     assert_eq!(
         [roles(0), roles(1), roles(2), roles(3)],
         ["su", "suau", "suauau", "suauau"],
-        "two questions are remembered"
+        "two requests are remembered"
     );
     assert_eq!(told[1][1], told[0][1], "the first question");
     assert_eq!(told[1][2].1, said[0]);

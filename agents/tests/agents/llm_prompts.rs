@@ -207,7 +207,7 @@ fn unsupported_prompt_variants_are_refused() {
         assert_eq!(e.path.as_deref(), Some(name), "{e}");
         assert!(e.message.contains(id), "{e}");
     }
-    assert!(AgentSpec::parse("llm model=m top_p=1").is_err(), "what is not known belongs into extra");
+    assert!(AgentSpec::parse("llm model=m top_p=1").is_err(), "unknown fields belong in `extra`");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) ->
 #[test]
 fn proven_win_stops_search() {
     let g = game("tic_tac_toe");
-    // x in two corners, o next to them: 4 makes two threats, and 6 and 8 each win in two more plies.
+    // x in two corners, o next to them: cell 4 makes two threats, and cells 6 and 8 each win in two more plies.
     let state = after(&g, &[0, 1, 2, 3]);
     assert_eq!(note("mcts sims=100000", &g, &*state, "value"), 1.0);
     let made = note("mcts sims=100000", &g, &*state, "sims").as_u64().unwrap();

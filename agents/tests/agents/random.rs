@@ -24,7 +24,7 @@ fn moves_depend_on_key_and_turn() {
     assert_eq!(moves(&*random, "a", 40), moves(&*random, "a", 40));
     assert_ne!(moves(&*random, "a", 40), moves(&*random, "b", 40));
     let seen: std::collections::BTreeSet<Action> = moves(&*random, "a", 200).into_iter().collect();
-    assert_eq!(seen.len(), 7, "every column comes up");
+    assert_eq!(seen.len(), 7, "every column is played");
 }
 
 #[test]

@@ -58,17 +58,17 @@ fn small_bots_play_the_expected_moves() {
     assert_eq!(leduc(&[0, 5, 2]), 2, "the highest rank raises");
     assert_eq!(leduc(&[0, 2, 1]), 1, "the middle rank checks");
     assert_eq!(leduc(&[5, 2, 2]), 1, "and calls");
-    assert_eq!(leduc(&[5, 0, 2]), 0, "the lowest folds");
+    assert_eq!(leduc(&[5, 0, 2]), 0, "the lowest rank folds");
     assert_eq!(leduc(&[2, 0, 1, 1, 3]), 2, "a pair raises");
-    assert_eq!(leduc(&[2, 4, 1, 1, 3, 2, 2]), 1, "what may not be raised again is called");
-    assert_eq!(leduc(&[4, 2, 1, 1, 0, 2]), 0, "no pair and no king folds on the board");
+    assert_eq!(leduc(&[2, 4, 1, 1, 3, 2, 2]), 1, "at the raise limit, the bot calls");
+    assert_eq!(leduc(&[4, 2, 1, 1, 0, 2]), 0, "a hand without pair or king folds");
     // Dice of seat 0 and seat 1 as outcomes, then bids by id: quantity - 1 times 6 plus face - 1; 12 is the call.
     let g = game("liars_dice");
     let dice = |history: &[u32]| says("liars_odds", &g, history);
     assert_eq!(dice(&[2, 0]), 2, "a three bids one three");
-    assert_eq!(dice(&[0, 2, 0]), 2, "and over one one too");
-    assert_eq!(dice(&[0, 2, 3]), 12, "a bid that needs luck is called");
-    assert_eq!(dice(&[0, 3, 3]), 9, "one that holds by the own die is raised to two");
+    assert_eq!(dice(&[0, 2, 0]), 2, "three also outbids one one");
+    assert_eq!(dice(&[0, 2, 3]), 12, "an improbable bid is called");
+    assert_eq!(dice(&[0, 3, 3]), 9, "a bid met by the own die is raised");
 }
 
 /// Returns the mean return of `bot` against `random`, over this many seeds and both seats.

@@ -102,7 +102,7 @@ fn roster_entries_are_valid() {
         let given: Vec<String> = entry.args.iter().filter(|d| d.required).map(|d| format!("{}=1", d.name)).collect();
         let spec = AgentSpec::parse(&format!("{} {}", entry.name, given.join(" "))).unwrap();
         for def in entry.args {
-            assert_ne!(def.name, "seed", "every agent has it");
+            assert_ne!(def.name, "seed", "`seed` is implicit");
             assert_eq!(
                 def.default.is_some() || def.required,
                 spec.get(def.name).is_some(),
@@ -125,7 +125,7 @@ fn every_anchor_supports_its_game() {
             let spec = AgentSpec::parse(&text).unwrap().resolve(&g).unwrap();
             assert_eq!(spec.to_string(), AgentSpec::parse(&rung.agent).unwrap().to_string());
             assert!(spec.budget().ms.is_none() && !spec.peeks(), "{} {text}", entry.info.id);
-            // Engines come above our own levels, as common references; no other anchor may need a program.
+            // Engine anchors are common references above the built-in levels; no other anchor may require a program.
             assert!(spec.reproducible() || spec.name() == "uci", "{} {text}", entry.info.id);
             assert!(build(&text, &g).is_ok(), "{} {text}", entry.info.id);
         }
@@ -166,7 +166,7 @@ fn host_can_add_agents() {
     assert_eq!(answer.notes.more["plies"], 4);
     assert_eq!(roster.parse("mind").unwrap_err().nearest.as_deref(), Some("mine"));
     assert!(refusal("mine").nearest.is_none());
-    // The last agent of a name counts.
+    // A later agent replaces an earlier agent of the same name.
     let other = roster.with(AgentEntry::new("mine", "another", |_, _| Ok(Arc::new(Random))));
     assert!(other.parse("mine plies=4").is_err() && other.parse("anchor level=0").is_ok());
 }

@@ -36,7 +36,7 @@ fn fours(stones: u64, all: u64) -> u64 {
     // Vertical: the three stones must be directly below.
     let mut cells = stones << 1 & stones << 2 & stones << 3;
     for d in [STRIDE - 1, STRIDE, STRIDE + 1] {
-        // Two neighbors on one side, then a third beyond them or on the other side.
+        // Two neighbors on one side, and a third neighbor beyond them or on the opposite side.
         let after = stones << d & stones << (2 * d);
         let before = stones >> d & stones >> (2 * d);
         cells |= after & (stones << (3 * d) | stones >> d);
@@ -88,7 +88,7 @@ impl BitBoard {
             1 => forced,
             _ => return 0,
         };
-        // Excludes the cell below a winning cell of the other side.
+        // Excludes the cell below a winning cell of the opponent.
         open & !(theirs >> 1)
     }
 

@@ -48,7 +48,7 @@ fn score_equals_score_of_plain_alpha_beta() {
         let score = plain(&*state, ply, -99, 99);
         let mut search = Search::new(u64::MAX);
         assert_eq!(search.score(p), Some(score), "{}", state.view(ludex_env::Viewer::Public).text());
-        assert_eq!(Search::new(u64::MAX).score(p.mirrored()), Some(score), "its mirror image");
+        assert_eq!(Search::new(u64::MAX).score(p.mirrored()), Some(score), "the mirrored position");
         let cells = best(p, &mut search).unwrap();
         let bests = (0..board::COLUMNS).filter(|&a| p.cell(a) & cells != 0);
         for a in bests {
@@ -97,7 +97,7 @@ fn search_plays_winning_moves_and_blocks_threats() {
         assert_eq!(best(p, &mut Search::new(1)), Some(p.wins()));
     }
     let p = played(&[2, 2, 3, 3, 4]);
-    assert_eq!((p.safe(), columns(best(p, &mut Search::new(1)).unwrap(), p)), (0, vec![1, 5]), "both, one is enough");
+    assert_eq!((p.safe(), columns(best(p, &mut Search::new(1)).unwrap(), p)), (0, vec![1, 5]), "either blocks");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn book_covers_every_reply_to_its_moves() {
             }
             p = p.after(cell);
         }
-        // A game leaves the book before its last ply only by its end or an open win.
+        // Up to its last ply, the book lacks only positions with an immediate win or an unavoidable loss.
         assert!(p.ply > book::LAST || p.wins() != 0 || p.safe() == 0, "out of book at ply {}", p.ply);
         // Where the search is fast, it must agree with the last book move.
         let Some((p, cell)) = last.filter(|(p, _)| p.ply + 2 > book::LAST && checked < 12) else {
