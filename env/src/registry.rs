@@ -128,7 +128,7 @@ fn load_typed<G: CompleteGame>(raw: &Params) -> Result<GameRef, ParamError> {
             raw = full;
         }
         let shown = serde_json::json!({
-            "description": "A named set of parameters, applied before the others.", "enum": names, "type": "string",
+            "description": "Named set of parameters, applied before all other parameters.", "enum": names, "type": "string",
         });
         if let Some(properties) = schema["properties"].as_object_mut() {
             properties.insert("preset".into(), shown);

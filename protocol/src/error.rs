@@ -23,7 +23,7 @@ pub enum ErrorCode {
     BadMessage,
     /// A field is missing or has an invalid type or value; `path` names the field.
     BadField,
-    /// Unknown message type; `nearest` may suggest one.
+    /// Unknown message type; `nearest` may contain a similar type.
     UnknownType,
     /// The message or a part of it exceeds a limit.
     TooLarge,
@@ -129,9 +129,8 @@ pub enum Fault {
     Server,
 }
 
+// Smaller than 128 bytes, the limit of clippy's `result_large_err`.
 /// The refusal of a request, sent to the client as the message `error`.
-///
-/// Smaller than 128 bytes, the limit of clippy's `result_large_err`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {

@@ -18,8 +18,7 @@ pub struct Limits {
     pub message_bytes: u64,
     /// Maximum size in bytes of all messages except `reset`, `step`, `restore`, `clone` and `snapshot`.
     pub request_bytes: u64,
-    /// Maximum number of entries of one list or map. Lists with one entry per environment are limited by `batch`
-    /// instead.
+    /// Maximum number of entries of one list or map. `batch` limits lists with one entry per environment.
     pub list: u32,
     /// Maximum nesting depth of maps and lists, including the message itself.
     pub depth: u32,
@@ -27,8 +26,8 @@ pub struct Limits {
     pub window: u32,
     /// Maximum requests per second, averaged over a few seconds; 0: no limit.
     pub requests_per_s: u32,
-    /// Maximum HTTP requests per second of one IP address, averaged over a few seconds; 0: no limit. Some requests count as
-    /// several.
+    /// Maximum HTTP requests per second of one IP address, averaged over a few seconds; 0: no limit. A request for a
+    /// game with parameters counts as ten.
     pub pages_per_s: u32,
     /// Maximum number of environment handles per session.
     pub envs: u32,
@@ -62,14 +61,14 @@ pub struct Limits {
     pub grace_ms: u64,
     /// Milliseconds within which `hello` must arrive.
     pub hello_ms: u64,
-    /// Milliseconds after which a connection is closed if its client accepts no byte of what the server writes. The client
-    /// can resume. Before `welcome`, `hello_ms` applies.
+    /// Milliseconds after which a connection is closed if its client reads no bytes. The client can resume. Before
+    /// `welcome`, `hello_ms` applies.
     pub write_stall_ms: u64,
     /// Maximum number of bytes that a client may send before `welcome`.
     pub hello_bytes: u64,
     /// Maximum number of connections per IP address.
     pub address_connections: u32,
-    /// Maximum number of connections over all addresses. A tenth is reserved for clients with a token.
+    /// Maximum number of connections over all addresses. A tenth of them is reserved for clients with a token.
     pub connections: u32,
     /// Maximum number of connections per IP address that have not completed `hello`.
     pub address_hellos: u32,

@@ -232,7 +232,7 @@ pub struct RecordSeat {
     /// Kind of the agent.
     #[serde(default, deserialize_with = "or_default")]
     pub kind: AgentKind,
-    /// Agent spec, if the server ran the agent; the name of a program or language model of the server's operator.
+    /// Agent spec, if the server ran the agent; for an agent that the operator configured, its configured name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
 }
@@ -295,7 +295,8 @@ pub struct MoveRecord {
     /// Notes that accompanied the move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Notes>,
-    /// True if the illegal-move policy played the move instead of the agent.
+    /// True if the agent did not choose the move: a move of the illegal-move policy, a seat's only legal move, or a
+    /// move of the given start.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub forced: bool,
     /// True if more moves of the same joint turn follow.
@@ -323,7 +324,7 @@ pub struct Header {
     pub ludex: u32,
     /// Id of the episode; equal to the match id for a match.
     pub episode: String,
-    /// Number of the episode under its seed, from which the key of the chance draws is derived; 0 for a match.
+    /// Episode number, a part of the key of the chance draws; 0 for a match.
     #[serde(default, deserialize_with = "or_default")]
     pub number: u32,
     /// Special conditions of the episode, e.g. `peek`.
@@ -354,7 +355,7 @@ pub struct Header {
     /// Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's decimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_commit: Option<String>,
-    /// Number of events in the prescribed opening, which is not chosen by agents or by the seed.
+    /// Number of events in the given start, which neither the agents nor the seed determine.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub start: u32,
     /// Start time, UTC in RFC 3339.
@@ -389,8 +390,8 @@ pub struct Footer {
     /// Milliseconds for which the server was stalled and could not receive messages; excluded from the clocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_ms: Option<u64>,
-    /// Baseline for each seat: the return in a mirror match, in which the server's opponent plays every seat with the
-    /// same seed. Recorded if each match of the agent has a different seed.
+    /// Return of each seat in the mirror match: a match with the same seed, in which the server's agent plays every
+    /// seat. Absent without a mirror match.
     #[serde(
         default,
         deserialize_with = "or_default",
@@ -398,10 +399,10 @@ pub struct Footer {
         serialize_with = "numbers"
     )]
     pub mirror: Vec<f64>,
-    /// Run that the match belongs to.
+    /// Name of the run to which the match belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// Pair that the match belongs to: same seed, swapped seats.
+    /// Id of the pair to which the match belongs. The matches of a pair have the same seed and swapped seats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<String>,
     /// Seed of the episode, in decimal.

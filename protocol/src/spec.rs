@@ -186,11 +186,11 @@ pub struct Views {
 pub struct Preset {
     /// Parameters that the preset sets.
     pub params: Params,
-    /// One-line description: changes to the defaults, and origin.
+    /// One-line description: differences from the defaults, and source of the parameters.
     pub note: String,
 }
 
-/// One anchor of a game's ladder.
+/// An anchor of a game's ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Anchor {
@@ -200,7 +200,7 @@ pub struct Anchor {
     pub bot: u32,
     /// Agent spec of the anchor.
     pub agent: String,
-    /// Measured rating, if there is one.
+    /// Measured rating; absent if the anchor has not been measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
     /// Lower end of the rating's confidence interval.
@@ -253,7 +253,7 @@ pub struct Spec {
     pub max_return: f64,
     /// Upper bound on the moves of an episode. A joint move counts once; chance outcomes do not count.
     pub max_length: u32,
-    /// Number of action ids, A: ids are `0..A`.
+    /// Number A of action ids; the ids are 0 to A - 1.
     pub actions: u32,
     /// Exclusive upper bound on chance outcome ids; 0 without chance.
     pub max_chance: u32,

@@ -39,7 +39,7 @@ pub struct Act {
 }
 
 impl Act {
-    /// Returns true if exactly one of `action`, `text` and `proposal` is present. Decoding guarantees this.
+    /// Returns true if exactly one of `action`, `text` and `proposal` is present. The decoder refuses other messages.
     pub fn is_whole(&self) -> bool {
         [self.action.is_some(), self.text.is_some(), self.proposal.is_some()].into_iter().filter(|&is| is).count() == 1
     }

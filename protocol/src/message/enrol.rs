@@ -47,8 +47,8 @@ pub struct Enrol {
     /// Number of candidates. The run starts when all candidates have enrolled.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub candidates: u32,
-    /// False if the matches of the run do not count for ratings. Such a run belongs to no season. The first request
-    /// sets it.
+    /// True if the run's matches count for ratings. A run with `false` belongs to no season. Only the run's first
+    /// request sets this value.
     #[serde(default = "yes", deserialize_with = "or_yes", skip_serializing_if = "is_yes")]
     pub rated: bool,
     /// Views included in turns.

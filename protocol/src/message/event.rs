@@ -42,7 +42,8 @@ pub enum EventKind {
         /// Thinking time of the move in milliseconds.
         #[serde(default, deserialize_with = "or_default")]
         ms: u64,
-        /// True if the illegal-move policy played the move instead of the agent.
+        /// True if the agent did not choose the move: a move of the illegal-move policy, a seat's only legal move, or
+        /// a move of the given start.
         #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
         forced: bool,
     },

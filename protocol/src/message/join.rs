@@ -106,8 +106,8 @@ pub struct Join {
     /// Name of the queue. Only joins in the same queue are matched with each other.
     #[serde(default = "open_queue", deserialize_with = "or_open_queue", skip_serializing_if = "is_open_queue")]
     pub queue: String,
-    /// Server agents for the other seats: one per seat in seat order, or one for all of them. The match then starts at
-    /// once.
+    /// Server agents that play the remaining seats: one agent per seat, in seat order, or a single agent for all of
+    /// them. With `against`, the match starts immediately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Vec<String>>,
     /// Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P in match j, where P is the number
@@ -146,8 +146,7 @@ pub struct Join {
 }
 
 impl Join {
-    /// Creates a request for one unrated match against any opponent in the open queue, with defaults for everything
-    /// else.
+    /// Creates a request for one unrated match in the open queue. All other fields have their defaults.
     pub fn new(game: impl Into<String>) -> Self {
         Join {
             game: game.into(),

@@ -21,7 +21,7 @@ pub enum Rotate {
     None,
     /// In episode e, seat k is played by entry (k + e) mod P of `seats`, where P is the number of seats.
     Cycle,
-    /// Like `cycle`, but with a random shift instead of e, drawn from the episode's key.
+    /// In each episode, a random shift drawn from the episode's key replaces e in the formula of `cycle`.
     Random,
 }
 
@@ -114,7 +114,7 @@ pub struct Open {
     /// Reset mode of finished environments.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub autoreset: Autoreset,
-    /// Views included in batches. Absent: `tensor`, if the game has one.
+    /// Views included in batches. Absent: `tensor`, if the game has a tensor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views: Option<Vec<GymView>>,
     /// Layout of the tensor: `ludex`, or a layout that the spec lists.
@@ -129,8 +129,8 @@ pub struct Open {
     /// Consequence of an illegal action.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub on_illegal: OnIllegal,
-    /// Maximum number of moves in an episode, where a joint move counts as one move and chance does not count. A longer
-    /// episode is truncated. Absent: no limit.
+    /// Maximum number of moves in an episode; longer episodes are truncated. A joint move counts as one move, and
+    /// chance outcomes do not count. Absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
     /// True to store episode records on the server.

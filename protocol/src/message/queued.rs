@@ -11,7 +11,7 @@ use crate::envelope::Message;
 pub struct Queued {
     /// Id of the join.
     pub join: String,
-    /// Number of joins waiting in the queue, including this one.
+    /// Number of joins waiting in the queue, including this join.
     pub waiting: u32,
     /// Estimated waiting time in milliseconds, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

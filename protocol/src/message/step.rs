@@ -19,8 +19,8 @@ pub struct StepEnvs {
     /// Indices of the environments to step; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
-    /// Action ids; -1: no action. One per environment or, in games with joint moves of which the client plays several
-    /// seats, one per environment and seat.
+    /// Action ids; -1: no action. One id per environment; if the game has joint moves and the client plays several
+    /// seats, one id per environment and seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<Column<i32>>,
     /// Moves as ids, texts and documents; `null`: no move.
@@ -29,7 +29,7 @@ pub struct StepEnvs {
 }
 
 impl StepEnvs {
-    /// Returns true if exactly one of `actions` and `moves` is present. Decoding guarantees this.
+    /// Returns true if exactly one of `actions` and `moves` is present. The decoder refuses other messages.
     pub fn is_whole(&self) -> bool {
         self.actions.is_some() != self.moves.is_some()
     }

@@ -38,8 +38,8 @@ pub struct SeatView {
 pub struct PictureView {
     /// SVG document. Clickable elements carry `data-cell`.
     pub svg: String,
-    /// Sequence of cells that a person clicks to play each legal action of the seat to move, by action id. Actions
-    /// without cells are omitted.
+    /// Cells to click, in order, for each legal action of the seat to move, by action id. Actions without cells are
+    /// omitted.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub gestures: BTreeMap<String, Vec<String>>,
 }
@@ -76,8 +76,7 @@ pub struct TurnFrame {
     /// Name of the current phase, in games with several phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Key under which the spec's `proposals` contain the schema for documents in this turn; absent: documents are not
-    /// accepted.
+    /// Key of the schema for documents of this turn in the spec's `proposals`. Absent: documents are not accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
 }
