@@ -13,11 +13,11 @@ pub const ALPHA_RANK: Metric = Metric {
     title: "Alpha-rank",
     unit: "share",
     digits: 4,
-    formula: "stationary distribution of the chain that goes from s to r with rho(r, s) / (n - 1), rho = (1 - e^-u) / (1 - e^(-m u)), u = alpha (M(r, s) - M(s, r)), M the mean score of a pair",
+    formula: "stationary distribution of the chain that goes from s to r with rho(r, s) / (n - 1), rho = (1 - e^-u) / (1 - e^(-m u)), u = alpha (M(r, s) - M(s, r)), M(a, b) the mean score of a against b, n the number of agents",
     source: "S. Omidshafiei and others, Scientific Reports 9 (2019)",
     params: &[
-        ParamDef::new("alpha", "100", Takes::Number, "how strongly the better one is preferred"),
-        ParamDef::new("m", "50", Takes::Whole, "how large the population is"),
+        ParamDef::new("alpha", "100", Takes::Number, "selection strength: a larger value favors the better agent more"),
+        ParamDef::new("m", "50", Takes::Whole, "population size"),
     ],
     of: alpha_rank,
     ..Metric::DEFAULT

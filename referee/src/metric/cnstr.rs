@@ -10,7 +10,7 @@ pub const CNSTR: Metric = Metric {
     id: "cnstr",
     title: "Constructive revisions",
     unit: "share of revisions",
-    formula: "revisions after negative feedback whose round has a greater value than the round before / revisions after negative feedback; Wilson interval",
+    formula: "revisions after negative feedback whose round has a greater value than the previous round / revisions after negative feedback; Wilson interval",
     source: "AdvGameBench",
     marks: MARKS,
     of: cnstr,

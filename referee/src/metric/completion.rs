@@ -11,7 +11,7 @@ pub const COMPLETION: Metric = Metric {
     id: "completion",
     title: "Completion rate",
     unit: "share of matches",
-    formula: "matches that count / (matches that count + matches that an illegal move ended and that were to be played again); Wilson interval",
+    formula: "valid matches / (valid matches + matches replayed because an illegal move ended them); Wilson interval",
     source: "GTBench",
     of: completion,
     ..Metric::DEFAULT

@@ -10,9 +10,9 @@ pub const CSR: Metric = Metric {
     id: "csr",
     title: "Correction success rate",
     unit: "share of revisions",
-    formula: "revisions whose next round is won, or removes a violation (form = csr) / revisions; Wilson interval",
+    formula: "revisions followed by a won round or, with form = csr, by the end of a violation / revisions; Wilson interval",
     source: "AdvGameBench",
-    params: &[ParamDef::new("form", "csr", Takes::Words(&["csr", "repo"]), "whether removing a violation counts")],
+    params: &[ParamDef::new("form", "csr", Takes::Words(&["csr", "repo"]), "csr also counts the end of a violation")],
     marks: MARKS,
     of: csr,
     ..Metric::DEFAULT

@@ -13,9 +13,9 @@ pub const DEGREE: Metric = Metric {
     title: "Degree",
     unit: "opponents",
     digits: 1,
-    formula: "opponents against whom more matches were won than lost (side = out), or lost than won (side = in); rule = cycles: the mean over cycles",
+    formula: "opponents against which the agent won more matches than it lost (side = out), or lost more than it won (side = in); rule = cycles: mean over cycles",
     source: "Qi Town",
-    params: &[ParamDef::new("side", "out", Takes::Words(&["out", "in"]), "which edges"), RULE],
+    params: &[ParamDef::new("side", "out", Takes::Words(&["out", "in"]), "outgoing or incoming edges"), RULE],
     of: degree,
     ..Metric::DEFAULT
 };

@@ -14,7 +14,7 @@ pub const DISTINCT: Metric = Metric {
     title: "Distinct values",
     unit: "values",
     digits: 0,
-    formula: "the number of different values of the mark",
+    formula: "number of distinct values of the mark",
     source: "BotzoneBench",
     params: &[OF, WHERE, WHEN],
     of: distinct,

@@ -10,11 +10,11 @@ pub const ELO: Metric = Metric {
     title: "Elo",
     unit: "Elo points",
     digits: 0,
-    formula: "r += K (score - 1 / (1 + 10^((other - r) / 400))) after each match, in the order of the plan; with n seats K / (n - 1) for each pair of seats",
+    formula: "r += K (score - 1 / (1 + 10^((opponent - r) / 400))) after each match, in the order of the plan; with n seats, K / (n - 1) for each pair of seats",
     source: "A. Elo, The Rating of Chessplayers, 1978",
     params: &[
-        ParamDef::new("k", "32", Takes::Number, "the most that a rating moves in a match"),
-        ParamDef::new("start", "1500", Takes::Number, "the rating before the first match"),
+        ParamDef::new("k", "32", Takes::Number, "maximum rating change per match"),
+        ParamDef::new("start", "1500", Takes::Number, "initial rating"),
     ],
     of: elo,
     ..Metric::DEFAULT

@@ -13,11 +13,11 @@ pub const ELO_CYCLES: Metric = Metric {
     title: "Elo of a cycle",
     unit: "Elo points",
     digits: 0,
-    formula: "Elo over each cycle by itself, from the start value; mean over the cycles in which the agent played",
+    formula: "Elo, restarted in each cycle; mean over the cycles in which the agent played",
     source: "Qi Town; A. Elo, The Rating of Chessplayers, 1978",
     params: &[
-        ParamDef::new("k", "32", Takes::Number, "the most that a rating moves in a match"),
-        ParamDef::new("start", "1500", Takes::Number, "the rating before the first match of a cycle"),
+        ParamDef::new("k", "32", Takes::Number, "maximum rating change per match"),
+        ParamDef::new("start", "1500", Takes::Number, "initial rating in each cycle"),
     ],
     of: elo_cycles,
     ..Metric::DEFAULT

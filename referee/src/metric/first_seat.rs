@@ -13,7 +13,7 @@ pub const FIRST_SEAT: Metric = Metric {
     id: "first_seat",
     title: "First seat wins",
     unit: "share of matches",
-    formula: "matches that ended by the rules and that the seat that goes first won / matches; Wilson interval",
+    formula: "matches won by the seat that moves first and ended by the rules / matches; Wilson interval",
     source: "LLMArena",
     of: first_seat,
     ..Metric::DEFAULT

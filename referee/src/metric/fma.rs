@@ -9,9 +9,9 @@ use crate::rows::Rows;
 pub const FMA: Metric = Metric {
     id: "fma",
     title: "First-mover advantage",
-    formula: "the metric over the matches in which the agent goes first, less the metric over the others",
+    formula: "metric over the matches in which the agent moves first, minus the metric over all other matches",
     source: "AdvGameBench",
-    params: &[ParamDef::new("of", "score_rate", Takes::Metric, "the metric")],
+    params: &[ParamDef::new("of", "score_rate", Takes::Metric, "metric to compare")],
     of: fma,
     ..Metric::DEFAULT
 };

@@ -13,9 +13,9 @@ pub const ILLEGAL_END: Metric = Metric {
     id: "illegal_end",
     title: "Ended by an illegal move",
     unit: "share of matches",
-    formula: "matches that an illegal move ended / matches; by = own: a move of the agent; Wilson interval",
+    formula: "matches ended by an illegal move / matches; by = own: only illegal moves of the agent; Wilson interval",
     source: "LLMArena",
-    params: &[ParamDef::new("by", "own", Takes::Words(&["own", "any"]), "whose move")],
+    params: &[ParamDef::new("by", "own", Takes::Words(&["own", "any"]), "moves of the agent, or of any seat")],
     of: illegal_end,
     ..Metric::DEFAULT
 };

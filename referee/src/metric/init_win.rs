@@ -9,7 +9,7 @@ pub const INIT_WIN: Metric = Metric {
     id: "init_win",
     title: "Win rate of the first round",
     unit: "share of matches",
-    formula: "matches whose first round was won / matches; Wilson interval",
+    formula: "matches whose first round the agent won / matches; Wilson interval",
     source: "AdvGameBench",
     marks: MARKS,
     of: init_win,

@@ -16,7 +16,7 @@ pub const LABELS: Metric = Metric {
     id: "labels",
     title: "Labels",
     unit: "share of moves",
-    formula: "moves with the label / moves with a label; Wilson interval",
+    formula: "moves with the label / moves with at least one label; Wilson interval",
     source: "GTBench",
     marks: &[LABEL],
     of: labels,

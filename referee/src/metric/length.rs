@@ -9,7 +9,7 @@ pub const LENGTH: Metric = Metric {
     title: "Length",
     unit: "moves per game",
     digits: 1,
-    formula: "moves of all seats / games; a joint move is one, chance is not counted; mean +- 1.96 s / sqrt(games)",
+    formula: "moves of all seats / games; a joint move counts as one move, chance does not count; mean +- 1.96 s / sqrt(games)",
     source: "length, docs/protocol.md",
     of: length,
     ..Metric::DEFAULT

@@ -20,22 +20,22 @@ pub const LEVEL: Metric = Metric {
     title: "Level",
     unit: "level",
     digits: 1,
-    formula: "the first level not passed; paper: passed with w / (w + l) >= 0.5, progress 200 w / (w + l), at a top that can only be \
-              drawn 100 d / n; corrected: s = (w + d / 2) / n, passed with s >= 0.5, progress min(200 s, 100); Wilson interval",
+    formula: "first level not passed; paper: passed if w / (w + l) >= 0.5, progress 200 w / (w + l); paper, a top level with drawn = yes: passed \
+              if l = 0, progress 100 d / n; corrected: s = (w + d / 2) / n, passed if s >= 0.5, progress min(200 s, 100); Wilson interval",
     source: "BotzoneBench",
     params: &[
-        ParamDef::new("form", "paper", Takes::Words(&["paper", "corrected"]), "which rule"),
+        ParamDef::new("form", "paper", Takes::Words(&["paper", "corrected"]), "rule for passing a level"),
         ParamDef::new(
             "of",
             "both",
             Takes::Words(&["both", "level", "progress", "total"]),
-            "both as shares, one of them, or level + progress / 100",
+            "level, progress in percent, both, or their total: level + progress / 100",
         ),
         ParamDef::new(
             "drawn",
             "part",
             Takes::Words(&["part", "yes", "no"]),
-            "whether the best result against the top is a draw; part: as the suite says",
+            "yes: a draw is the best possible result at the top level; part: the setting of the suite's part",
         ),
     ],
     of: level,

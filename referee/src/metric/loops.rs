@@ -23,7 +23,7 @@ pub const LOOPS: Metric = Metric {
     id: "loops",
     title: "Loops",
     digits: 2,
-    formula: "dfs: back edges of a depth-first search in the order of agents; triangles: circles of three; components: strongly connected; feedback: edges within components / edges; simple: circles of at most length agents; longest: the longest simple circle",
+    formula: "dfs: back edges of a depth-first search in the order of agents; dfs_longest: agents on the longest cycle that a back edge closes; triangles: cycles of three agents; triangle_share: triangles / their maximum; components: strongly connected components; largest: agents in the largest component; feedback: edges within components / edges; simple: simple cycles of at most `length` agents; longest: agents on the longest simple cycle",
     source: "Qi Town; R. Tarjan (1972); D. B. Johnson (1975); P. Camion (1959)",
     scope: MetricScope::Pool,
     params: &[
@@ -42,11 +42,11 @@ pub const LOOPS: Metric = Metric {
                 "simple",
                 "longest",
             ]),
-            "which number",
+            "reported measure",
         ),
         RULE,
-        ParamDef::new("length", "6", Takes::Whole, "the most agents of a simple circle that is counted"),
-        ParamDef::new("most", "100000", Takes::Whole, "where the count of simple circles stops"),
+        ParamDef::new("length", "6", Takes::Whole, "maximum number of agents on a counted simple cycle"),
+        ParamDef::new("most", "100000", Takes::Whole, "maximum count of simple cycles"),
     ],
     of: loops,
     ..Metric::DEFAULT

@@ -13,14 +13,14 @@ use crate::rows::Rows;
 pub const MEAN: Metric = Metric {
     id: "mean",
     title: "Mean",
-    formula: "sum of the values / values; per = match: the sum of the values of each match, / matches that have some; +- 1.96 s / sqrt(n), of values that are all 0 or 1 the Wilson interval; by: the same for each group",
+    formula: "sum of the values / number of values; per = match: sum of the values / number of matches with a value; +- 1.96 s / sqrt(n), or the Wilson interval if all values are 0 or 1; by: a mean for each group",
     source: "arithmetic mean",
     params: &[
         OF,
         BY,
         WHERE,
         WHEN,
-        ParamDef::new("per", "value", Takes::Words(&["value", "match"]), "what the mean is taken over"),
+        ParamDef::new("per", "value", Takes::Words(&["value", "match"]), "unit of the mean"),
     ],
     of: mean,
     ..Metric::DEFAULT

@@ -22,8 +22,8 @@ pub const MIRRORED_RETURN: Metric = Metric {
     id: "mirrored_return",
     title: "Mean return, mirrored",
     unit: "the game's points",
-    formula: "mean of r - b c over the games with a mirror: r the seat's return, c its return in the mirror less the \
-              mean of the mirror's seats, b = cov(r, c) / var(c); +- 1.96 s sqrt(1/n + mean(c)^2 / S_cc)",
+    formula: "mean of r - b c over the games with a mirror match: r the return of the agent's seat, c the seat's return in the mirror match \
+              minus the mean over the seats, b = cov(r, c) / var(c); +- 1.96 s sqrt(1/n + mean(c)^2 / S_cc)",
     source: "control variates: Lavenberg and Welch, Management Science 27 (1981)",
     of: mirrored_return,
     ..Metric::DEFAULT

@@ -14,9 +14,9 @@ pub const NASH_AVERAGING: Metric = Metric {
     id: "nash_averaging",
     title: "Nash averaging",
     digits: 4,
-    formula: "p of maximum entropy with A p <= 0, p >= 0 and sum p = 1, where A(a, b) is the mean score of a against b less that of b against a; of = payoff: (A p)(a)",
+    formula: "p of maximum entropy with A p <= 0, p >= 0 and sum p = 1, where A(a, b) is the mean score of a against b minus the mean score of b against a; of = payoff: (A p)(a)",
     source: "D. Balduzzi and others, NeurIPS 2018",
-    params: &[ParamDef::new("of", "mass", Takes::Words(&["mass", "payoff"]), "which number")],
+    params: &[ParamDef::new("of", "mass", Takes::Words(&["mass", "payoff"]), "share in the equilibrium, or payoff")],
     of: nash_averaging,
     ..Metric::DEFAULT
 };

@@ -12,9 +12,9 @@ pub const NORMALISED: Metric = Metric {
     title: "Normalised score",
     unit: "% of the best",
     digits: 2,
-    formula: "100 * raw / max over the candidates of raw, negative ones 0",
+    formula: "100 * max(raw, 0) / maximum of raw over the candidates",
     source: "LLMArena",
-    params: &[ParamDef::new("of", "value", Takes::Metric, "the metric that is raw")],
+    params: &[ParamDef::new("of", "value", Takes::Metric, "metric that supplies raw")],
     of: normalised,
     ..Metric::DEFAULT
 };

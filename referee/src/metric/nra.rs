@@ -13,11 +13,11 @@ pub const NRA: Metric = Metric {
     id: "nra",
     title: "NRA",
     unit: "-1 to 1",
-    formula: "(sum f(A) - sum f(B)) / (sum |f(A)| + sum |f(B)|) over matches; win: f = 1, -1 or 0; reward: f = the return; summed: the denominator is |sum f(A)| + |sum f(B)|; 0 / 0 is 0",
+    formula: "(sum f(A) - sum f(B)) / (sum |f(A)| + sum |f(B)|) over matches of agent A against opponents B; win: f = 1 (win), -1 (loss) or 0 (draw); reward: f = return; summed: the denominator is |sum f(A)| + |sum f(B)|; 0 / 0 is 0",
     source: "GTBench",
     params: &[
-        ParamDef::new("form", "win", Takes::Words(&["win", "reward"]), "what f is"),
-        ParamDef::new("mode", "per_match", Takes::Words(&["per_match", "summed"]), "where absolute values are taken"),
+        ParamDef::new("form", "win", Takes::Words(&["win", "reward"]), "definition of f"),
+        ParamDef::new("mode", "per_match", Takes::Words(&["per_match", "summed"]), "operands of the absolute values"),
     ],
     of: nra,
     ..Metric::DEFAULT

@@ -10,9 +10,9 @@ pub const OBR: Metric = Metric {
     id: "obr",
     title: "Over-budget rate",
     unit: "share",
-    formula: "proposals that cost more than the budget / proposals (initial strategies and revisions); rounds: rounds that were played over the budget / rounds; Wilson interval",
+    formula: "proposals that cost more than the budget / proposals (initial strategies and revisions); rounds: rounds played over the budget / rounds; Wilson interval",
     source: "AdvGameBench",
-    params: &[ParamDef::new("form", "proposals", Takes::Words(&["proposals", "rounds"]), "what is counted")],
+    params: &[ParamDef::new("form", "proposals", Takes::Words(&["proposals", "rounds"]), "counted units")],
     marks: MARKS,
     of: obr,
     ..Metric::DEFAULT

@@ -12,9 +12,9 @@ pub const ORR: Metric = Metric {
     id: "orr",
     title: "Over-revision rate",
     unit: "share",
-    formula: "orr: rounds with a new strategy after negative feedback (lost, or a rule broken) / rounds in which the agent could revise after it; repo: rounds whose cost differs from that of the own step before / own steps from the second on; Wilson interval",
+    formula: "orr: rounds with a revised strategy after negative feedback (a loss or a violation) / rounds in which the agent could revise after negative feedback; repo: the agent's steps whose cost differs from the previous step's / the agent's steps from the second on; Wilson interval",
     source: "AdvGameBench",
-    params: &[ParamDef::new("form", "orr", Takes::Words(&["orr", "repo"]), "what is counted")],
+    params: &[ParamDef::new("form", "orr", Takes::Words(&["orr", "repo"]), "orr: revisions; repo: changes of cost")],
     marks: MARKS,
     of: orr,
     ..Metric::DEFAULT

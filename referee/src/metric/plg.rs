@@ -12,12 +12,12 @@ pub const PLG: Metric = Metric {
     id: "plg",
     title: "Performance loop graph",
     digits: 0,
-    formula: "an edge from a to b if a won more matches of the pair than it lost, over all cycles (best_of_cycles) or in one cycle; its weight is the difference",
+    formula: "edge from a to b if a won more matches against b than it lost, over all cycles (best_of_cycles) or in a single cycle (cycle); weight: wins - losses",
     source: "Qi Town",
     scope: MetricScope::Pool,
     params: &[
-        ParamDef::new("rule", "best_of_cycles", Takes::Words(&["best_of_cycles", "cycle"]), "which matches"),
-        ParamDef::new("cycle", "0", Takes::Whole, "the cycle, from 0, for rule = cycle"),
+        ParamDef::new("rule", "best_of_cycles", Takes::Words(&["best_of_cycles", "cycle"]), "included cycles"),
+        ParamDef::new("cycle", "0", Takes::Whole, "number of the cycle, from 0, for rule = cycle"),
     ],
     of: plg,
     ..Metric::DEFAULT

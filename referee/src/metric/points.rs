@@ -13,11 +13,11 @@ use crate::rows::Rows;
 pub const POINTS: Metric = Metric {
     id: "points",
     title: "Points",
-    formula: "(x, y) for each move that has both; turn is the seat's own move, from 1",
+    formula: "(x, y) for each move that has both marks; turn: number of the move among the seat's own moves, from 1",
     source: "GTBench; Qi Town",
     params: &[
-        ParamDef::new("x", "turn", Takes::Mark, "to the right: a mark, or turn"),
-        ParamDef::new("y", "", Takes::Mark, "upwards: a mark"),
+        ParamDef::new("x", "turn", Takes::Mark, "mark on the horizontal axis, or turn"),
+        ParamDef::new("y", "", Takes::Mark, "mark on the vertical axis"),
     ],
     of: points,
     ..Metric::DEFAULT

@@ -10,7 +10,7 @@ use crate::rows::Rows;
 pub const QUANTILES: Metric = Metric {
     id: "quantiles",
     title: "Quantiles",
-    formula: "sorted values at 0, (n - 1) / 4, (n - 1) / 2, 3 (n - 1) / 4 and n - 1, interpolated between neighbours",
+    formula: "sorted values at the positions 0, (n - 1) / 4, (n - 1) / 2, 3 (n - 1) / 4 and n - 1, interpolated linearly; and their mean",
     source: "R. Hyndman and Y. Fan, The American Statistician 50 (1996), type 7",
     params: &[OF, WHERE, WHEN],
     of: quantiles,

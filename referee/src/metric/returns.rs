@@ -8,7 +8,7 @@ pub const MEAN_RETURN: Metric = Metric {
     id: "mean_return",
     title: "Mean return",
     unit: "the game's points",
-    formula: "sum of the seat's returns / games, forfeits included; mean +- 1.96 s / sqrt(games)",
+    formula: "sum of the agent's returns / games, forfeits included; mean +- 1.96 s / sqrt(games)",
     source: "undiscounted return, as in OpenSpiel and Gymnasium",
     of: mean_return,
     ..Metric::DEFAULT

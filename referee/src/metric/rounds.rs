@@ -29,7 +29,7 @@ pub(super) const SCOPE: ParamDef = ParamDef::new(
     "scope",
     "decided",
     Takes::Words(&["decided", "all"]),
-    "the rounds before which the agent could revise its strategy, or all rounds",
+    "decided: rounds before which the agent could revise its strategy; all: all rounds",
 );
 
 /// Round of one seat.

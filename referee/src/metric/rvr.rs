@@ -10,7 +10,7 @@ pub const RVR: Metric = Metric {
     id: "rvr",
     title: "Rule violation rate",
     unit: "share of initial strategies",
-    formula: "initial strategies, each at its first try, with a violation / initial strategies; Wilson interval",
+    formula: "initial strategies whose first attempt has a violation / initial strategies; Wilson interval",
     source: "AdvGameBench",
     marks: MARKS,
     of: rvr,

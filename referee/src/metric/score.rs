@@ -11,8 +11,8 @@ pub const SCORE_RATE: Metric = Metric {
     id: "score_rate",
     title: "Score",
     unit: "share of points",
-    formula: "(wins + draws / 2) / comparisons; in a game of n seats every other seat that is not an ally is a comparison; Wilson \
-              interval; only in games that can be won against somebody",
+    formula: "(wins + draws / 2) / comparisons; a comparison is a match of the seat against a non-allied seat; Wilson interval; only in \
+              games with winners and losers",
     source: "E. B. Wilson, JASA 22 (1927)",
     of: score_rate,
     ..Metric::DEFAULT

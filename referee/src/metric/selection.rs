@@ -9,20 +9,20 @@ use crate::result::EMOTION;
 use crate::rows::{COLUMNS, Observed, Rows};
 
 /// Parameter for the mark whose values are measured.
-pub(super) const OF: ParamDef = ParamDef::new("of", "", Takes::Mark, "the mark whose values are taken");
+pub(super) const OF: ParamDef = ParamDef::new("of", "", Takes::Mark, "measured mark");
 /// Parameter for the mark whose values form groups.
 pub(super) const BY: ParamDef =
-    ParamDef::new("by", "none", Takes::Mark, "a mark of the same move: its values are groups, each measured by itself");
+    ParamDef::new("by", "none", Takes::Mark, "mark of the same move that groups the values");
 /// Parameter for the mark that the condition tests.
 pub(super) const WHERE: ParamDef =
-    ParamDef::new("where", "none", Takes::Mark, "a mark of the same move that must be there and not be 0");
+    ParamDef::new("where", "none", Takes::Mark, "mark of the same move, which must be present and satisfy when");
 
 /// Parameter for the value that the tested mark must have.
 pub(super) const WHEN: ParamDef = ParamDef::new(
     "when",
     "none",
     Takes::Text,
-    "what the mark of where must be: a word, a number, >=8, <=3 or 4..6; none: anything but 0",
+    "condition on the mark where: a word, a number, >=8, <=3 or 4..6; none: not 0",
 );
 
 pub(super) struct Picked<'r> {

@@ -14,15 +14,15 @@ pub const SHARE: Metric = Metric {
     id: "share",
     title: "Share",
     unit: "share",
-    formula: "values that fit / values; per = match: matches with a value that fits / matches; Wilson interval; by: the same for each group",
+    formula: "matching values / values; per = match: matches with a matching value / matches; Wilson interval; by: a share for each group",
     source: "E. B. Wilson, JASA 22 (1927)",
     params: &[
         OF,
-        ParamDef::new("is", "none", Takes::Text, "the value that is counted; none: each value"),
+        ParamDef::new("is", "none", Takes::Text, "counted value, as in when; none: a share for each value"),
         BY,
         WHERE,
         WHEN,
-        ParamDef::new("per", "value", Takes::Words(&["value", "match"]), "what is counted"),
+        ParamDef::new("per", "value", Takes::Words(&["value", "match"]), "counted units"),
     ],
     of: share,
     ..Metric::DEFAULT

@@ -11,7 +11,7 @@ pub const SLOPE: Metric = Metric {
     title: "Improvement slope",
     unit: "share per step",
     digits: 4,
-    formula: "slope of the line of least squares through the wins (1, 0) of the own rounds of a match at 0, 1, ..; mean over matches +- 1.96 s / sqrt(matches)",
+    formula: "least-squares slope of the results (win 1, else 0) of the agent's rounds 0, 1, .. of a match; mean over matches +- 1.96 s / sqrt(matches)",
     source: "AdvGameBench",
     scope: MetricScope::Agent,
     params: &[SCOPE],

@@ -7,7 +7,7 @@ use crate::rows::Rows;
 pub const VALUE: Metric = Metric {
     id: "value",
     title: "Value",
-    formula: "the mean of the agent's values in a table of scores",
+    formula: "mean of the agent's values in a table of scores",
     source: "the table",
     of: value,
     ..Metric::DEFAULT

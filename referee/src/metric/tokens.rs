@@ -12,11 +12,11 @@ pub const TOKENS: Metric = Metric {
     title: "Tokens",
     unit: "tokens",
     digits: 0,
-    formula: "sum of tokens / answers (per = query), / moves with an answer (per = move), or / matches (per = match); of = all is read and written; +- 1.96 s / sqrt(matches) per match",
+    formula: "sum of tokens / replies (per = query), / moves with a reply (per = move) or / matches with a reply (per = match, +- 1.96 s / sqrt(matches)); of = all: input and output tokens",
     source: "GTBench",
     params: &[
-        ParamDef::new("per", "match", Takes::Words(&["query", "move", "match"]), "what the mean is taken over"),
-        ParamDef::new("of", "all", Takes::Words(&["all", "in", "out"]), "which tokens"),
+        ParamDef::new("per", "match", Takes::Words(&["query", "move", "match"]), "unit of the mean"),
+        ParamDef::new("of", "all", Takes::Words(&["all", "in", "out"]), "input tokens, output tokens or both"),
     ],
     of: tokens,
     ..Metric::DEFAULT

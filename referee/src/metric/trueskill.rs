@@ -14,11 +14,11 @@ pub const TRUESKILL: Metric = Metric {
     id: "trueskill",
     title: "TrueSkill",
     digits: 2,
-    formula: "mu after all matches in the order of the plan: start 25, sigma 25/3, beta 25/6, tau 25/300, draw probability 0.10; allied seats are a team; conservative is mu - 3 sigma; change is the largest |change of mu| in the last matches",
+    formula: "mu after all matches in the order of the plan: start 25, sigma 25/3, beta 25/6, tau 25/300, draw probability 0.10; allied seats are a team; conservative is mu - 3 sigma; change is the largest |change of mu| in the last `over` matches",
     source: "R. Herbrich, T. Minka, T. Graepel, TrueSkill, NIPS 2006",
     params: &[
-        ParamDef::new("of", "mu", Takes::Words(&["mu", "sigma", "conservative", "change"]), "which number"),
-        ParamDef::new("over", "10", Takes::Whole, "of how many matches the largest change is taken"),
+        ParamDef::new("of", "mu", Takes::Words(&["mu", "sigma", "conservative", "change"]), "reported quantity"),
+        ParamDef::new("over", "10", Takes::Whole, "number of last matches for change"),
     ],
     of: trueskill,
     ..Metric::DEFAULT

@@ -17,8 +17,8 @@ pub const WALL_POINTS: Metric = Metric {
     title: "Points for walls",
     unit: "points",
     digits: 1,
-    formula: "sum over walls of n + 1 - place, by the entrants' scores in that hand summed over the matches of the block; equal \
-              sums share the mean of their places",
+    formula: "sum over walls of n + 1 - place; place is the rank of the entrant's score in the hand, summed over the matches of the block; \
+              equal sums share the mean of their places",
     source: "the contest of International mahjong at IJCAI 2020: 4, 3, 2 and 1 points for a wall over 24 seatings",
     of: wall_points,
     ..Metric::DEFAULT

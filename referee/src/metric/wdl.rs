@@ -11,7 +11,7 @@ pub const WDL: Metric = Metric {
     title: "Wins, draws, losses",
     unit: "matches",
     digits: 0,
-    formula: "matches by the mean score of the own seats against that of the others; a side that forfeited lost",
+    formula: "numbers of matches won, drawn and lost, by the mean scores of the agent's seats and of all other seats; a side that forfeits loses",
     source: "counts",
     of: wdl,
     ..Metric::DEFAULT

@@ -9,7 +9,7 @@ pub(super) const RULE: ParamDef = ParamDef::new(
     "rule",
     "best_of_cycles",
     Takes::Words(&["best_of_cycles", "cycles"]),
-    "one graph of the pairs over all cycles, or one for each cycle and the mean over these",
+    "best_of_cycles: one graph over all cycles; cycles: one graph per cycle, and the mean over the graphs",
 );
 
 /// Graph of a pool: an edge leads from the agent that won more matches of a pair to the agent that won fewer.
