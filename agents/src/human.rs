@@ -13,7 +13,8 @@ use crate::error::AgentError;
 use crate::parse_move::parse_move;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 
-pub(crate) const ENTRY: AgentEntry = AgentEntry::new("human", "you, at this terminal", build).class(AgentClass::Person);
+pub(crate) const ENTRY: AgentEntry =
+    AgentEntry::new("human", "a person at this terminal", build).class(AgentClass::Person);
 
 fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(HumanPlayer::new(io::BufReader::new(io::stdin()), io::stdout()).with_width(width())))

@@ -10,7 +10,7 @@ use crate::args::{ArgDef, ArgKind};
 use crate::error::AgentError;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 
-const OWNER: ArgDef = ArgDef::new("owner", ArgKind::Text, "the owner of the token that it connects with");
+const OWNER: ArgDef = ArgDef::new("owner", ArgKind::Text, "owner of the token with which the agent connects");
 
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("remote", "an agent that connects to the server under this entrant's name", build)

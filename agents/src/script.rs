@@ -17,7 +17,7 @@ use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("script", "plays the lines of a file: ids, texts or documents in JSON", build)
         .class(AgentClass::External)
-        .args(&[ArgDef::new("file", ArgKind::Text, "JSON Lines: the move of each turn, or the list of its attempts")
+        .args(&[ArgDef::new("file", ArgKind::Text, "JSON Lines, one line per turn: a move, or a list of attempts")
             .required()]);
 
 /// Moves of the script: for each turn of the seat, one move per attempt.

@@ -27,12 +27,9 @@ use solution::Solution;
 
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("solver", "tic_tac_toe, nim, connect_four, two-player pig: plays the solved game perfectly", build)
-        .args(&[ArgDef::new(
-            "blunder",
-            ArgKind::Number { min: 0.0, max: 1.0 },
-            "probability of a random move instead",
-        )
-        .default("0")]);
+        .args(&[
+            ArgDef::new("blunder", ArgKind::Number { min: 0.0, max: 1.0 }, "probability of a random move").default("0")
+        ]);
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let id = game.spec().game.as_str();

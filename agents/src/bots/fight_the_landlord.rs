@@ -37,13 +37,12 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     entry(
         "smallest_play",
         "fight_the_landlord: beats plays with its lowest possible cards",
-        &[ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its plays that are random")
-            .default("0")],
+        &[ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "probability of a random play").default("0")],
         |spec, game| bot(spec, game, Style::Smallest(spec.number("slips").unwrap_or(0.0))),
     ),
     entry(
         "hand_split",
-        "fight_the_landlord: splits its hand into few plays and treats all others as opponents",
+        "fight_the_landlord: splits its hand into few plays and treats all other players as opponents",
         &[],
         |spec, game| bot(spec, game, Style::Policy(KnowledgeLevel::Alone)),
     ),

@@ -20,8 +20,8 @@ const GENEROSITY: &[ArgDef] =
 
 pub(crate) const BOTS: &[AgentEntry] = &[
     classic("tit_for_tat", "iterated_prisoners_dilemma: cooperates first, then repeats the opponent's last move", &[]),
-    classic("always_cooperate", "iterated_prisoners_dilemma: cooperates", &[]),
-    classic("always_defect", "iterated_prisoners_dilemma: defects", &[]),
+    classic("always_cooperate", "iterated_prisoners_dilemma: always cooperates", &[]),
+    classic("always_defect", "iterated_prisoners_dilemma: always defects", &[]),
     classic("grim", "iterated_prisoners_dilemma: cooperates until the opponent defects, then always defects", &[]),
     classic("pavlov", "iterated_prisoners_dilemma: win-stay, lose-shift", &[]),
     classic(

@@ -15,7 +15,7 @@ const GAME: &str = "kuhn_poker";
 
 pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
     "kuhn_honest",
-    "kuhn_poker: bets and calls with a card of the upper half, passes with the others",
+    "kuhn_poker: bets and calls with a card of the upper half, passes with lower cards",
     build,
 )];
 

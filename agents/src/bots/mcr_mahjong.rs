@@ -24,15 +24,14 @@ use plans::{OpenHand, worth};
 const GAME: &str = "mcr_mahjong";
 
 const SLIPS: &[ArgDef] =
-    &[ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its discards that are random")
-        .default("0")];
+    &[ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "probability of a random discard").default("0")];
 
 const fn entry(name: &'static str, doc: &'static str, build: Builder) -> AgentEntry {
     AgentEntry::new(name, doc, build).args(SLIPS)
 }
 
 pub(crate) const BOTS: &[AgentEntry] = &[
-    entry("lowest_shanten", "mcr_mahjong: discards for the lowest shanten, and claims nothing but HU", |spec, game| {
+    entry("lowest_shanten", "mcr_mahjong: discards for the lowest shanten, and claims only HU", |spec, game| {
         build(spec, game, Style::Lowest)
     }),
     entry(

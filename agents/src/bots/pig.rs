@@ -18,7 +18,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
     "pig: rolls until the turn total reaches `at`",
     build,
 )
-.args(&[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "turn total at which it stops").default("20")])];
+.args(&[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "turn total at which the bot stops").default("20")])];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     require_game(GAME, spec, game)?;

@@ -19,7 +19,7 @@ use crate::typed_access::{params, view};
 pub(crate) const BOTS: &[AgentEntry] = &[
     AgentEntry::new(
         "sound_plan",
-        "tower_defense, battle_cards, elemental_duel: one fixed plan for each side",
+        "tower_defense, battle_cards, elemental_duel: submits a fixed plan for each side",
         build,
     ),
     AgentEntry::new(
@@ -30,7 +30,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     .args(&[ArgDef::new("sims", SIMULATIONS, "plans to try").default("200")]),
     AgentEntry::new(
         "hill_climber",
-        "tower_defense, battle_cards, elemental_duel: improves a plan against the opponent's last one by hill climbing",
+        "tower_defense, battle_cards, elemental_duel: improves a plan against the opponent's last plan by hill climbing",
         build,
     )
     .args(&[ArgDef::new("sims", SIMULATIONS, "plans to try").default("2000")]),

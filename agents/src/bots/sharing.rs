@@ -21,7 +21,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
             ArgDef::new(
                 "exponent",
                 ArgKind::Number { min: 0.01, max: 100.0 },
-                "below 1 it concedes late (Boulware), above 1 it concedes early",
+                "below 1, the agent concedes late (Boulware); above 1, early",
             )
             .default("1"),
             RESERVE,
@@ -41,7 +41,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
 ];
 
 const RESERVE: ArgDef =
-    ArgDef::new("reserve", ArgKind::Number { min: 0.0, max: 1.0 }, "minimum acceptable share of its maximum gain")
+    ArgDef::new("reserve", ArgKind::Number { min: 0.0, max: 1.0 }, "minimum acceptable share of the maximum gain")
         .default("0");
 
 const fn negotiator(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> AgentEntry {

@@ -27,7 +27,7 @@ const GAME: &str = "texas_holdem";
 
 /// Argument for the share of random moves, which weakens a bot.
 const SLIPS: ArgDef =
-    ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its moves that are random").default("0");
+    ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "probability of a random move").default("0");
 
 const fn entry(name: &'static str, doc: &'static str, build: Builder) -> AgentEntry {
     AgentEntry::new(name, doc, build).args(&[SLIPS])

@@ -9,7 +9,7 @@ use crate::error::AgentError;
 use crate::process::{ChildProcess, ProcessFault, ProgramConfig, TimeBudget};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
-pub(super) const CMD: ArgDef = ArgDef::new("cmd", ArgKind::Text, "the command line").required();
+pub(super) const CMD: ArgDef = ArgDef::new("cmd", ArgKind::Text, "command line of the program").required();
 pub(super) const SANDBOX: ArgDef =
     ArgDef::new("sandbox", ArgKind::Flag, "deny the program access to files, network and other programs")
         .default("true");

@@ -43,7 +43,7 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     ),
     ArgDef::new("nodes", ArgKind::Int { min: 1, max: u64::MAX }, "positions per move").default_unless("10000", "ms"),
     ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "maximum plies to look ahead"),
-    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "milliseconds per move: not reproducible"),
+    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "milliseconds per move; not reproducible"),
     ArgDef::new("hash", ArgKind::Int { min: 1, max: 65_536 }, "megabytes of the engine's hash table").default("16"),
     program::FOLDER,
     program::SANDBOX,

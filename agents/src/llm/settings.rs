@@ -33,7 +33,7 @@ pub(super) const ARGS: &[ArgDef] = &[
         "key_env",
         ArgKind::Text,
         "environment variable with the API key; if absent, OPENAI_API_KEY or ANTHROPIC_API_KEY, \
-         and none for a base_url on this machine",
+         but no key for a base_url on this machine",
     ),
     ArgDef::new("prompting", ArgKind::Text, "prompt, cot, parts, chat, sc_cot, tot or self_refine").default("prompt"),
     ArgDef::new("variant", ArgKind::Int { min: 0, max: 4 }, "variant of the request to reason (cot and sc_cot)")
@@ -53,12 +53,12 @@ pub(super) const ARGS: &[ArgDef] = &[
         "sent as reasoning_effort; with api=anthropic low, medium or high: a thinking budget of 2048, 8192 or \
          24576 tokens",
     ),
-    ArgDef::new("temperature", ArgKind::Number { min: 0.0, max: 2.0 }, "if absent, the endpoint's default"),
+    ArgDef::new("temperature", ArgKind::Number { min: 0.0, max: 2.0 }, "sampling temperature; if absent, the endpoint's default"),
     ArgDef::new(
         "max_tokens",
         ArgKind::Int { min: 1, max: 10_000_000 },
-        "maximum output tokens; if absent, the endpoint's default (api=anthropic must have one: 8192, and the thinking \
-         budget)",
+        "maximum output tokens; if absent, the endpoint's default, or with api=anthropic 8192 plus the thinking \
+         budget",
     ),
     ArgDef::new("extra", ArgKind::Text, "a JSON object merged into the request body; null removes a field"),
     ArgDef::new("timeout", ArgKind::Number { min: 0.1, max: 86_400.0 }, "time limit of one call in seconds").default("300"),
@@ -120,7 +120,7 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new(
         "cache",
         ArgKind::Flag,
-        "mark shared prompt parts for the endpoint's cache (api=anthropic; others cache automatically)",
+        "mark shared prompt parts for the endpoint's cache (api=anthropic; all other endpoints cache automatically)",
     )
     .default("false"),
     ArgDef::new("template", ArgKind::Text, "standard, or user: put everything into the user message")

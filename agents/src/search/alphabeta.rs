@@ -33,13 +33,17 @@ use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     "alphabeta",
-    "looks ahead a number of plies; two seats, zero sum, no chance, nothing hidden",
+    "alpha-beta search for two-seat zero-sum games without chance and hidden information",
     build,
 )
 .args(&[
     ArgDef::new("depth", ArgKind::Int { min: 1, max: MOST_PLIES as u64 }, "plies to look ahead")
         .default_unless("4", "nodes"),
-    ArgDef::new("nodes", ArgKind::Int { min: 1, max: 1_000_000_000 }, "positions to search, at least the first ply"),
+    ArgDef::new(
+        "nodes",
+        ArgKind::Int { min: 1, max: 1_000_000_000 },
+        "maximum positions to search; the first ply is always completed",
+    ),
     ArgDef::new(
         "noise",
         ArgKind::Number { min: 0.0, max: 1.0 },

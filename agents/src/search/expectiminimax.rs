@@ -21,7 +21,7 @@ use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     "expectiminimax",
-    "searches a number of decisions and all chance outcomes; any number of seats, no hidden information",
+    "depth-limited search over decisions and all chance outcomes, for games without hidden information",
     build,
 )
 .args(&[ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "decisions to look ahead").default("2")]);

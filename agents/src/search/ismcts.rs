@@ -41,7 +41,7 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 )
 .args(&[
     ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move").default("1000"),
-    ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("1.4"),
+    ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration constant").default("1.4"),
 ]);
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {

@@ -63,15 +63,15 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 .args(&[
     ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move")
         .default_unless("1000", "ms"),
-    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "milliseconds per move: not reproducible"),
+    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "milliseconds per move; not reproducible"),
     ArgDef::new("form", ArgKind::Text, "selection formula: uct, or puct as in AlphaZero").default("uct"),
-    ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("2"),
+    ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration constant").default("2"),
     ArgDef::new("rollout", ArgKind::Int { min: 0, max: 1_000_000 }, "plies after which a rollout is cut and evaluated"),
     ArgDef::new("solve", ArgKind::Flag, "back up proven results").default("true"),
-    ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "states sampled if information is hidden")
+    ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "number of sampled states if information is hidden")
         .default("16"),
-    ArgDef::new("reuse", ArgKind::Flag, "keep the tree between turns: not reproducible").default("false"),
-    ArgDef::new("peek", ArgKind::Flag, "search the true state: in-process and unrated only").default("false"),
+    ArgDef::new("reuse", ArgKind::Flag, "reuse the search tree in the next turn; not reproducible").default("false"),
+    ArgDef::new("peek", ArgKind::Flag, "search the true state; in-process and unrated only").default("false"),
 ]);
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
