@@ -219,24 +219,21 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
         }
         writeln!(
             out,
-            "first, second, difference: mean scores of the pairs, a win 1 and a draw 1/2; return: difference of the mean returns"
+            "first, second, difference: mean scores of the pairs (win 1, draw 1/2); return: difference of the mean returns"
         )?;
         writeln!(
             out,
-            "95 %: Student's interval, pairs on one seed combined; p: McNemar's exact test of wins by only one agent, without \
-             winners the t test of the returns; p (Holm): the same, corrected for the number of games"
+            "95 %: Student's interval over seeds; p: McNemar's exact test of pairs that only one agent won, or the t test of \
+             returns in games without winners; p (Holm): p corrected for the number of games"
         )?;
-        writeln!(out, "needed: seeds that detect a difference of 30 rating points with a power of 0.8")?;
+        writeln!(out, "needed: number of seeds to detect a difference of 30 rating points with a power of 0.8")?;
     }
     if c.unpaired != [0, 0] {
-        writeln!(out, "\nexcluded without a partner: {} of the first, {} of the second", c.unpaired[0], c.unpaired[1])?;
+        writeln!(out, "\nunpaired, excluded: {} matches of the first, {} of the second", c.unpaired[0], c.unpaired[1])?;
         c.left_out.iter().try_for_each(|(what, [a, b])| writeln!(out, "  {a} and {b}: {what}"))?;
     }
     if !c.fallback.is_empty() {
-        writeln!(
-            out,
-            "\nUNPAIRED: the plain difference of mean scores; it includes the luck of seeds, seats and opponents"
-        )?;
+        writeln!(out, "\nUNPAIRED: difference of mean scores, which includes the luck of seeds, seats and opponents")?;
         let head = ["game", "matches", "first", "second", "difference", "95 %"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(c.fallback.iter().map(|u| {
@@ -269,7 +266,7 @@ fn notes(row: &ComparisonRow) -> Vec<String> {
         };
         Some(format!("{what} has no interval: {because}"))
     };
-    let more = row.needed.map_or_else(String::new, |n| format!("; about {n} seeds detect 30 points"));
+    let more = row.needed.map_or_else(String::new, |n| format!("; about {n} seeds are needed to detect 30 points"));
     let score = why("the difference", row.score).map(|text| text + &more);
     score.into_iter().chain(why("the return", row.payoff).filter(|_| row.score.is_none())).collect()
 }

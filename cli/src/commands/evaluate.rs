@@ -57,7 +57,7 @@ pub(super) struct Args {
     /// Play only this shard of the plan, e.g. 2/8; combine the shards with --merge
     #[arg(long, value_name = "K/N", conflicts_with_all = ["estimate", "stop_at_ci"])]
     shard: Option<Shard>,
-    /// Play this share of the suite, e.g. 0.05, and at least one block of each pairing
+    /// Play this share of the suite, e.g. 0.05, but at least one block of each pairing
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     scale: f64,
     /// Play only this part of the suite; may be repeated [default: all]
@@ -73,7 +73,7 @@ pub(super) struct Args {
     /// hidden information, for agents that remember earlier matches [default: as set by the suite]
     #[arg(long, value_name = "once|paired")]
     seed_sharing: Option<Deals>,
-    /// Estimate with this agent of similar strength as substitute [default: mean of random and the middle anchor]
+    /// Estimate with this agent of similar strength [default: mean of the agent random and the game's middle anchor]
     #[arg(long, value_name = "AGENT", requires = "estimate")]
     stand_in: Option<String>,
     /// Estimate from the usage measured in this earlier, small run of the same agent
@@ -82,7 +82,7 @@ pub(super) struct Args {
     /// Play this many matches in parallel [default: one per core; 8 with a language model, 1024 if batched]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Merge these shards (names, folders or bundles), which must be all shards of a run, into one run
+    /// Merge all shards of a run (names, folders or bundles) into one run
     #[arg(long, value_name = "SHARD", num_args = 1.., conflicts_with_all = ["agents", "suite", "run", "estimate", "shard", "budget", "stop_at_ci", "scale", "parts", "roles", "seed_secret", "seed_sharing", "jobs"])]
     merge: Vec<String>,
     /// Write the merged run to this folder [default: DATA/runs/NAME]
@@ -370,7 +370,7 @@ pub(super) fn print_table(out: &mut impl Write, rows: &[PartResult]) -> io::Resu
     }
     print::table(out, &table, |k| k > usize::from(several))?;
     if rows.iter().any(|row| row.blocks_for_30.is_some()) {
-        writeln!(out, "for +-30: number of such blocks for a half width of 30 points")?;
+        writeln!(out, "for +-30: number of blocks needed for a 95 % interval of +-30 points")?;
     }
     Ok(())
 }

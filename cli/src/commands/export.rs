@@ -31,8 +31,8 @@ pub(super) struct Args {
     /// Export only this game; parameters, if given, must match exactly [default: all games]
     #[arg(long)]
     game: Option<String>,
-    /// Write to this file, replacing an existing one, and for a run also the data card FILE.card.md [default: standard
-    /// output]
+    /// Write to this file, replacing an existing file; for a run, also write the data card FILE.card.md [default:
+    /// standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Write the whole run with report and checksums to this .tar.gz file, for `ludex verify`

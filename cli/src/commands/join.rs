@@ -58,19 +58,19 @@ pub(super) struct Args {
     /// Join this queue; clients in the same queue play each other
     #[arg(long, value_name = "NAME", conflicts_with = "against")]
     queue: Option<String>,
-    /// Play this many matches; 0 plays until stopped
+    /// Play this many matches; 0: play until stopped
     #[arg(long, value_name = "N", default_value_t = 1)]
     matches: u32,
     /// Play this many matches in parallel
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: u32,
-    /// Limit each move to this many seconds; 0 is no limit [default: 10, or 0 for a human]
+    /// Limit each move to this many seconds; 0: no limit [default: 10, or 0 for a human]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=86_400))]
     move_seconds: Option<u64>,
     /// Play rated matches [default: unrated]
     #[arg(long)]
     rated: bool,
-    /// Play matches in pairs on one seed with seats swapped [default: as set by the server]
+    /// Play matches in pairs with the same seed and swapped seats [default: as set by the server]
     #[arg(long, value_name = "true|false")]
     paired: Option<bool>,
     /// Authenticate with this token [default: LUDEX_TOKEN from the environment]
@@ -79,7 +79,7 @@ pub(super) struct Args {
     /// Trust the certificates in this PEM file [default: SSL_CERT_FILE and the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<std::path::PathBuf>,
-    /// Take over the seats that the agent name still holds on the server
+    /// Take over the seats that the server still reserves for the agent name
     #[arg(long)]
     reclaim: bool,
     /// Set the agent's seed in the first match, which increases by 1 per match [default: random]

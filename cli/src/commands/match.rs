@@ -26,10 +26,10 @@ pub(super) struct Args {
     /// Put an agent, e.g. random or "mcts sims=100", on a seat; give one --seat per seat, in order or as white=random
     #[arg(long = "seat", value_name = "AGENT|SEAT=AGENT")]
     seats: Vec<String>,
-    /// Play this many blocks of one match per seat rotation on one seed [default: 50, or at most 20000 with --sprt]
+    /// Play this many blocks: a match per seat rotation, all on the same seed [default: 50, or at most 20000 with --sprt]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     blocks: Option<u64>,
-    /// Stop once a sequential test decides whether the first agent is elo0 or elo1 points better
+    /// Stop once a sequential test accepts that the first agent is elo0 or elo1 points better
     #[arg(long, value_name = "elo0=X elo1=Y")]
     sprt: Option<Sprt>,
     /// Set the seed for all random choices; equal seeds give equal matches

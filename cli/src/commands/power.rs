@@ -23,7 +23,7 @@ pub(super) struct Args {
     /// Compute the matches needed for this half width, in points, of a rating's 95 % interval
     #[arg(long, value_name = "POINTS", default_value_t = power::REPORTED)]
     half_width: f64,
-    /// Game string, e.g. connect_four; with parameters, --from-run reads only matches with exactly these
+    /// Game string, e.g. connect_four; if it has parameters, --from-run reads only matches with exactly these parameters
     #[arg(long)]
     game: String,
     /// Use the spread measured in this run (a name in DATA/runs, a folder or a bundle) [default: an assumed spread]
@@ -162,13 +162,13 @@ fn assumed(args: &Args, game: &GameRef, prior: Prior, alike: Option<f64>) -> Vec
             number(prior.draws, 3),
             game.spec().players
         )),
-        Some(run) => out.push(format!("agents, opponents and blocks like those of {run}")),
+        Some(run) => out.push(format!("agents, opponents and blocks similar to those of {run}")),
     }
     if args.difference.is_some() {
         out.push(match alike {
             Some(r) => format!("a correlation of {} between two agents in the same blocks, as measured", number(r, 2)),
             None => {
-                "no correlation between two agents in the same blocks; --from-run with a run of two agents measures it"
+                "no correlation between two agents in the same blocks; use --from-run with a run of two agents to measure the correlation"
                     .to_owned()
             }
         });
@@ -179,8 +179,8 @@ fn assumed(args: &Args, game: &GameRef, prior: Prior, alike: Option<f64>) -> Vec
 fn show(args: &Args, game: &GameRef, plans: &[PowerRow], assumed: &[String]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let Args { half_width, difference, power, .. } = args;
-    writeln!(out, "{}: blocks, each on one seed with seats swapped", game.spec().string)?;
-    writeln!(out, "a half width of {half_width} points (95 %):")?;
+    writeln!(out, "{}: a block is one seed with seats swapped", game.spec().string)?;
+    writeln!(out, "for a half width of {half_width} points of the 95 % interval:")?;
     let mut rows = vec![["part", "agent", "measured", "blocks", "matches"].map(str::to_owned).to_vec()];
     let dash = || "-".to_owned();
     rows.extend(plans.iter().map(|plan| {
@@ -195,7 +195,7 @@ fn show(args: &Args, game: &GameRef, plans: &[PowerRow], assumed: &[String]) -> 
     }));
     print::table(&mut out, &rows, |k| k > 1)?;
     if let Some(points) = difference {
-        writeln!(out, "\na difference of {points} points, detected with a power of {power} (two-sided, 5 %):")?;
+        writeln!(out, "\nto detect a difference of {points} points with a power of {power} (two-sided, 5 %):")?;
         let head = ["part", "agent", "how", "blocks", "matches"].map(str::to_owned).to_vec();
         let mut rows = vec![head];
         for plan in plans {
@@ -203,7 +203,7 @@ fn show(args: &Args, game: &GameRef, plans: &[PowerRow], assumed: &[String]) -> 
             for (how, amount) in [
                 ("against each other", meeting),
                 ("same opponents, same seeds", paired),
-                ("same opponents, other seeds", unpaired),
+                ("same opponents, different seeds", unpaired),
             ] {
                 rows.push(vec![
                     plan.part.clone().unwrap_or_else(dash),
@@ -215,7 +215,7 @@ fn show(args: &Args, game: &GameRef, plans: &[PowerRow], assumed: &[String]) -> 
             }
         }
         print::table(&mut out, &rows, |k| k > 2)?;
-        writeln!(out, "blocks and matches per agent; against each other, of both")?;
+        writeln!(out, "blocks and matches per agent; \"against each other\": of both agents together")?;
     }
     assumed.iter().try_for_each(|what| writeln!(out, "assumed: {what}"))?;
     Ok(())

@@ -76,7 +76,7 @@ fn print_scale(out: &mut impl Write, scale: &Scale) -> io::Result<()> {
     rows.extend(scale.agents.iter().map(row));
     print::table(out, &rows, |k| k > 0)?;
     if scale.agents.iter().any(|a| a.blocks_for_30.is_some()) {
-        writeln!(out, "for +-30: number of such blocks for a half width of 30 points")?;
+        writeln!(out, "for +-30: number of blocks needed for a 95 % interval of +-30 points")?;
     }
     let has_relative = scale.agents.iter().any(|a| a.rating.is_some() && !a.anchored);
     if has_relative {

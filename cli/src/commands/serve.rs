@@ -35,7 +35,7 @@ pub(super) struct Args {
     /// Print one JSON document when ready
     #[arg(long)]
     json: bool,
-    /// Exit when standard input ends, so that the server stops with the program that started it
+    /// Exit when standard input ends, so that the server stops together with its parent program
     #[arg(long)]
     until_stdin_closes: bool,
     /// Format the log on standard error
@@ -62,7 +62,7 @@ pub(super) struct Args {
     /// [default: localhost]
     #[arg(long = "allowed-host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Believe the header X-Forwarded-For of proxies in this network, e.g. 127.0.0.0/8; may be repeated
+    /// Trust the header X-Forwarded-For from proxies in this network, e.g. 127.0.0.0/8; may be repeated
     #[arg(long = "trusted-proxy", value_name = "CIDR")]
     trusted_proxies: Vec<IpNet>,
     /// Show matches and records to visitors without a token, except matches of unfinished runs
@@ -71,16 +71,16 @@ pub(super) struct Args {
     /// Set a limit on clients, e.g. window=64; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
-    /// Limit agents that clients seat to this many simulations per move
+    /// Limit the simulations per move of agents that clients seat
     #[arg(long, value_name = "N", default_value_t = SearchLimits::default().sims)]
     max_sims: u64,
-    /// Limit agents that clients seat to this search depth
+    /// Limit the search depth, in plies, of agents that clients seat
     #[arg(long, value_name = "N", default_value_t = SearchLimits::default().depth)]
     max_depth: u64,
-    /// Limit agents that clients seat to this many positions per move
+    /// Limit the positions per move of agents that clients seat
     #[arg(long, value_name = "N", default_value_t = SearchLimits::default().nodes)]
     max_nodes: u64,
-    /// Limit agents that clients seat to this many milliseconds per move
+    /// Limit the milliseconds per move of agents that clients seat
     #[arg(long, value_name = "MS", default_value_t = SearchLimits::default().ms)]
     max_ms: u64,
     /// Play these matches in pairs (one seed, seats swapped) unless the client requests otherwise

@@ -18,7 +18,7 @@ use super::print;
 pub(super) struct Args {
     /// Built-in suite or TOML file to explain [default: list the built-in suites]
     suite: Option<String>,
-    /// Plan the suite for this many candidates; some parts need at least two
+    /// Plan the suite for this many candidates; some parts need at least two candidates
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     candidates: u32,
     /// Fill a role of the suite with an agent; repeat for a role with several agents

@@ -48,7 +48,7 @@ pub(super) struct Args {
     /// Play this many blocks per pairing
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     blocks: u64,
-    /// Disqualify an entrant after it has caused this many failures; 0 is never
+    /// Disqualify an entrant after this many failures that it caused; 0: never
     #[arg(long, value_name = "N", default_value_t = 3)]
     max_failures: u64,
     /// Limit each move to this many seconds [default: 30, or 300 with a language model]
@@ -86,7 +86,7 @@ pub(super) struct Args {
 enum FormatArg {
     /// One match per pair of entrants
     RoundRobin,
-    /// Two matches per pair: one seed, seats swapped
+    /// Two matches per pair, with the same seed and swapped seats
     DoubleRoundRobin,
     /// Rounds in which entrants with about equal points play each other
     Swiss,

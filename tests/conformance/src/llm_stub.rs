@@ -46,7 +46,7 @@ pub struct StubOptions {
     /// Choose moves with this agent if requests include the position (`llm` with stub=true)
     #[arg(long, value_name = "SPEC", default_value = "random")]
     pub agent: String,
-    /// Answer with documents that fit the schema, where a game takes documents; --malformed then damages documents
+    /// Answer with documents that fit the schema if the game accepts documents; --malformed then damages documents
     #[arg(long, conflicts_with = "agent")]
     pub documents: bool,
     /// Set the seed of all random choices; equal requests get equal answers
@@ -82,7 +82,7 @@ pub struct StubOptions {
     /// Return error 500 (internal error) with this probability
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
     pub fail: f64,
-    /// Exit after this many requests, like an endpoint that goes down [default: never]
+    /// Exit after this many requests, to simulate a failed endpoint [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub down_after: Option<u64>,
     /// Reject JSON schemas (response_format) and forced tools

@@ -19,7 +19,7 @@ pub(super) struct Args {
 
 #[derive(clap::Subcommand)]
 enum OwnerCommand {
-    /// Close the connections of an owner, and refuse new ones
+    /// Close the connections of an owner, and refuse new connections
     Suspend {
         /// Owner of a token
         name: String,

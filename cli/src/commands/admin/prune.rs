@@ -13,7 +13,7 @@ pub(super) struct Args {
     /// Remove old data of this kind (unrated, logs, runs) after this many days, e.g. unrated=30d; may be repeated
     #[arg(long = "retain", value_name = "KIND=AGE", required = true)]
     retention: Vec<String>,
-    /// Count the old data without removing them
+    /// Count the old data without removing it
     #[arg(long)]
     dry_run: bool,
     /// Use the store in this folder, even while a server uses it

@@ -10,7 +10,7 @@ use crate::commands::serve::{bind, stop_signal};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Listen at this address and port; port 0 takes a free one
+    /// Listen at this address and port; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
     #[command(flatten)]

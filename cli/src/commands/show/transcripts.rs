@@ -28,7 +28,7 @@ pub(super) struct MatchFilterArgs {
     /// Show only matches that the agent won
     #[arg(long)]
     won: bool,
-    /// Show only matches of this agent; --lost and --won refer to it [default: all agents; for --lost and --won, the
+    /// Show only matches of this agent, to which --lost and --won refer [default: all agents; for --lost and --won, the
     /// first candidate]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,

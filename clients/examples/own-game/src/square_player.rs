@@ -11,7 +11,7 @@ use crate::subtract_square::{SubtractSquare, View, objects_of, squares};
 pub const ENTRY: AgentEntry = AgentEntry::new("square_player", "subtract_square: plays perfectly", |spec, game| {
     let id = &game.spec().game;
     if id != SubtractSquare::INFO.id {
-        return Err(does_not_play(spec.name(), id, "it knows one game", "it plays subtract_square"));
+        return Err(does_not_play(spec.name(), id, "it plays a different game", "it plays subtract_square"));
     }
     Ok(Arc::new(SquarePlayer))
 });

@@ -45,7 +45,7 @@ fn differences_are_computed_from_records() {
     assert!((got["all"]["score"]["value"].as_f64().unwrap() - (two - one)).abs() < 1e-12, "{got}");
     assert!(two > one);
     let text = ludex(at.path(), &["compare", "two", "one"]).well();
-    assert!(text.contains("excluded without a partner: 2 of the first, 6 of the second"), "{text}");
+    assert!(text.contains("unpaired, excluded: 2 matches of the first, 6 of the second"), "{text}");
     assert!(text.contains("  0 and 6: kuhn: kuhn_poker"), "{text}");
 }
 
@@ -133,7 +133,7 @@ fn comparison_states_reason_for_missing_pairs() {
     Run { name: "two", models: &[("model-b", "random")], parts, seeds: 3 }.write(&at.path().join("ludex-data"));
     let text = ludex(at.path(), &["compare", "one", "two"]).well();
     assert!(text.contains("no pairs") && text.contains("UNPAIRED"), "{text}");
-    assert!(text.contains("excluded without a partner: 12 of the first, 12 of the second"), "{text}");
+    assert!(text.contains("unpaired, excluded: 12 matches of the first, 12 of the second"), "{text}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn plan_with_run_uses_variance_of_run() {
         assert_eq!((&row["blocks"], &row["blocks_for_30"]), (&json!(12), &plan["width"]["blocks"]));
     }
     let text = ludex(at.path(), &["rate", file]).well();
-    assert!(text.contains("for +-30") && text.contains("number of such blocks"), "{text}");
+    assert!(text.contains("for +-30") && text.contains("number of blocks needed"), "{text}");
 }
 
 #[test]
