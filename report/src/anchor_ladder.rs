@@ -244,17 +244,17 @@ impl AnchorLadder {
         match self.unit {
             Unit::Field(field) => {
                 let field: Vec<String> = field.iter().map(|f| format!("`{f}`")).collect();
-                let each = if seats == 2 { "in both seats" } else { "on every seat, among copies of it" };
-                format!("{units} seeds with each agent of the field ({}), {each}", field.join(", "))
+                let each = if seats == 2 { "both seats" } else { "every seat, against copies of that agent" };
+                format!("{units} seeds against each agent of the field ({}), on {each}", field.join(", "))
             }
-            Unit::Episode => format!("{units} seat-swapped pairs of episodes with each bot of the level below"),
+            Unit::Episode => format!("{units} seat-swapped pairs of episodes against each bot of the level below"),
             Unit::Duplicate(n) => {
                 let how = match seats {
                     2 => "seat-swapped",
-                    4 => "two against two, in turn and seat-swapped",
-                    _ => "one against copies of the other, on every seat and both ways",
+                    4 => "two seats each, alternating, seat-swapped",
+                    _ => "one bot against copies of the other bot, on every seat and with roles exchanged",
                 };
-                format!("{units} units of {n} seeds each ({how}) with each bot of the level below")
+                format!("{units} units against each bot of the level below (seeds per unit: {n}; {how})")
             }
         }
     }

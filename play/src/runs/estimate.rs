@@ -150,14 +150,14 @@ pub fn of(
     }
     if plays_for_models && like.is_none() {
         guesses.push(
-            "length of the matches: between random and the middle anchor; set --stand-in to a similar agent".into(),
+            "length of the matches: mean of random and the middle anchor; set --stand-in to a similar agent".into(),
         );
     }
     if total.batched > 0.0 {
         // A batch has one request of each match in progress.
         let rows = (total.batched / (jobs.max(1) as f64).min(total.matches.max(1.0))).ceil();
         guesses.push(format!(
-            "hours: without the batches, at least {rows} in sequence, each of which takes from minutes to 24 hours"
+            "hours: excludes at least {rows} consecutive batches, each of which takes from minutes to 24 hours"
         ));
     }
     let cores = local::cores().min(jobs.max(1));

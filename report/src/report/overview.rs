@@ -142,8 +142,8 @@ fn overall(report: &Report, agents: &[&str], rows: &[String]) -> RenderedFigure 
         id: OVERALL.into(),
         title: "All parts".into(),
         kind: kind.into(),
-        caption: "The share of the points in each part, with 95 % intervals. Games that cannot be won against somebody have no share. \
-                  Agents that played one part of several stand in the figures of the suite."
+        caption: "The share of the points in each part, with 95 % intervals. Games without winners and losers have no share. \
+                  Agents that played only one of several parts appear only in the suite's figures."
             .into(),
         pages: vec![FigurePage { name: String::new(), data: Data::Grid(grid) }],
         measures: Vec::new(),
@@ -245,8 +245,8 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> RenderedF
         id: LEADERBOARD.into(),
         title: "Leaderboard of all games".into(),
         kind: "table".into(),
-        caption: "Ratings in Elo points with 95 % intervals; over all games it is the mean of the games. Blocks for \u{b1}30: how many \
-                  blocks the game that needs most would need for an interval of 30 points to either side."
+        caption: "Ratings in Elo points with 95 % intervals; over all games, the mean of the games' ratings. Blocks for \u{b1}30: \
+                  number of blocks for an interval of 30 points to either side, in the game that needs the most blocks."
             .into(),
         pages: vec![FigurePage {
             name: String::new(),

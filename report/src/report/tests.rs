@@ -313,7 +313,7 @@ fn empty_columns_are_omitted() {
     for text in ["Crosstable of", "Ratings of", "By seat:"] {
         assert!(!html.contains(text), "{text}");
     }
-    assert!(html.contains("Nobody wins this game against somebody"));
+    assert!(html.contains("This game has no winners and losers"));
 }
 
 /// Checks that the table of contents comes first, and that a larger number of needed blocks is not highlighted as

@@ -179,20 +179,20 @@ pub fn sums(files: &Files) -> String {
 pub fn card(run: &RunSettings, files: &Files) -> String {
     let lines = |name: &str| files.get(name).map_or(0, |bytes| bytes.iter().filter(|&&b| b == b'\n').count());
     let about = |name: &str| match name {
-        RUN => "settings, fixed when the run began".to_owned(),
-        SUITE => "the suite as it was".to_owned(),
+        RUN => "settings, fixed at the start of the run".to_owned(),
+        SUITE => "copy of the suite file".to_owned(),
         EPISODES => format!("{} match records, one per line", lines(EPISODES)),
         CALLS => format!("{} model calls, one per line", lines(CALLS)),
         ONCE => format!("{} cached replies, one per line", lines(ONCE)),
-        LOG => "what happened to the run".to_owned(),
+        LOG => "log of the run: starts, stops and failures".to_owned(),
         "report.html" | "report.json" => "ratings and results".to_owned(),
         _ => String::new(),
     };
     let rows: String =
         files.iter().map(|(name, bytes)| format!("| `{name}` | {} | {} |\n", bytes.len(), about(name))).collect();
     format!(
-        "# {}\n\nA run of {}, whole: `ludex verify FILE` checks its sums, plays every match again, and compares seeds, rules and \
-         calls with the settings.\n\n{}\n## Files\n\n| file | bytes | |\n|---|---|---|\n{rows}| `{SUMS}` | | SHA-256 of each |\n{LICENCE}",
+        "# {}\n\nA complete run of {}. `ludex verify FILE` checks its checksums, replays every match, and compares seeds, rules and \
+         calls with the settings.\n\n{}\n## Files\n\n| file | bytes | |\n|---|---|---|\n{rows}| `{SUMS}` | | SHA-256 of each file |\n{LICENCE}",
         run.run,
         program(run),
         about_run(run),

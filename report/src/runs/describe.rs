@@ -27,7 +27,7 @@ pub(crate) fn about_run(about: &RunSettings) -> String {
         RunKind::Tournament => "tournament",
     };
     let mut rows =
-        vec![("run", line(&about.run)), ("kind", kind.to_owned()), ("begun", line(&about.begun)), ("suite", suite)];
+        vec![("run", line(&about.run)), ("kind", kind.to_owned()), ("started", line(&about.begun)), ("suite", suite)];
     rows.extend([("agents", agents.join("; ")), ("games", games.join("; ")), ("seeds", seeds)]);
     let roles = about.roles.iter().map(|(role, agents)| format!("{role}: {}", line(&names(agents))));
     rows.push(("roles", roles.collect::<Vec<_>>().join("; ")));
@@ -52,7 +52,7 @@ pub fn seeds(about: &RunSettings) -> String {
 
 /// Appends a Markdown table of two columns.
 pub(crate) fn facts(out: &mut String, rows: &[(&str, String)]) {
-    out.push_str("| what | |\n|---|---|\n");
+    out.push_str("| property | value |\n|---|---|\n");
     for (name, value) in rows {
         let _ = writeln!(out, "| {name} | {value} |");
     }

@@ -47,7 +47,7 @@ pub struct CallRow {
     pub estimated: bool,
     /// time from request to reply, milliseconds
     pub ms: u64,
-    /// number of failed requests before the successful one
+    /// number of failed requests before the successful request
     pub retries: u64,
     /// price in US dollars; absent if unknown
     pub usd: Option<f64>,

@@ -28,17 +28,17 @@ pub fn card(run: &Archive, command: &str, file: &Described) -> String {
         &mut out,
         &[
             ("file", format!("`{}`, {}, {} bytes", file.file, file.format, file.bytes.len())),
-            ("holds", file.count.clone()),
+            ("content", file.count.clone()),
             ("sha256", format!("`{}`", sha256(file.bytes))),
         ],
     );
     out += "\n## The run\n\n";
     out += &about_run(&run.about);
-    out += "\n## How it was made\n\n";
+    out += "\n## Production\n\n";
     let _ = write!(
         out,
-        "The matches were played by {}; this file was made by {} with\n\n```sh\n{command}\n```\n\nRules and formats of the games: \
-         `ludex games explain NAME --page`. Every match can be played again from its record: `ludex verify`.\n",
+        "The matches were played by {}. This file was written by {} with\n\n```sh\n{command}\n```\n\nFor the rules and formats of the \
+         games, run `ludex games explain NAME --page`. `ludex verify` replays every match from its record.\n",
         program(&run.about),
         crate::PROGRAM
     );

@@ -61,11 +61,11 @@ pub struct DecisionRow {
     pub response: Option<String>,
     /// id of the played action
     pub action: Option<u32>,
-    /// played move, in text as the mover sees it
+    /// played move, as text for its seat
     pub r#move: Option<String>,
     /// verdict: accepted, forced (not chosen by the agent), or none (the match ended without a move)
     pub verdict: &'static str,
-    /// number of attempts, including refused ones
+    /// number of attempts, including refused attempts
     pub attempts: usize,
     /// JSON: the refused attempts, each with the reply and the reason
     pub refused: String,

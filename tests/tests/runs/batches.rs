@@ -246,7 +246,7 @@ fn batched_agents_are_accepted_by_other_commands() {
         assert_eq!(gathered["total"][name], plain["total"][name], "{name}");
     }
     assert_eq!(gathered["usd"], plain["usd"]);
-    assert!(gathered["guesses"].to_string().contains("hours: without the batches"), "{gathered}");
+    assert!(gathered["guesses"].to_string().contains("hours: excludes at least"), "{gathered}");
     assert!(!plain["guesses"].to_string().contains("batches"), "{plain}");
     assert!(batches(&stub, "openai").is_empty(), "an estimate sends no request");
 

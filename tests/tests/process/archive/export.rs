@@ -110,7 +110,7 @@ fn data_card_describes_exported_tables() {
     for said in [
         "# d.parquet\n",
         &format!("`{sum}`"),
-        &format!("| holds | {} decisions |", rows.len()),
+        &format!("| content | {} decisions |", rows.len()),
         "| `ms` | integer | duration of the decision, milliseconds |",
         "ludex export one --data ./ludex-data --table decisions --format parquet --out d.parquet",
         "## Licence",
