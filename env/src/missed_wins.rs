@@ -13,13 +13,13 @@ pub(crate) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         WIN,
         FLAG,
-        "of each move: 1 if another legal move would have won at once and this one did not, else 0",
+        "for each move: 1 if the move does not win but an available move would have won immediately, else 0",
         OURS,
     ),
     MarkDoc::new(
         BLOCK,
         FLAG,
-        "of each move: 1 if it loses at once or lets the opponent win with the next move, and another legal move would not, else 0",
+        "for each move: 1 if the move loses or lets the opponent win in reply, and an available move would not; else 0",
         OURS,
     ),
 ];
