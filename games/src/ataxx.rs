@@ -26,7 +26,7 @@ pub struct Ataxx {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Maximum number of plies, 1 to 10,000. After the last one, the pieces are counted.
+    /// Maximum number of plies, 1 to 10,000. After the last ply, the pieces are counted.
     #[schemars(range(min = 1, max = 10_000))]
     pub max_plies: u32,
     /// Result of a move that repeats an earlier position.
@@ -329,8 +329,8 @@ impl Game for Ataxx {
     const INFO: GameInfo = GameInfo {
         manual: include_str!("ataxx.j2"),
         presets: &[
-            ("botzone", r#"{"repetition": "loses"}"#, "Botzone: who repeats an earlier step of the game loses"),
-            ("botzonebench", "{}", "BotzoneBench: the defaults, a step may be repeated"),
+            ("botzone", r#"{"repetition": "loses"}"#, "Botzone: a player who repeats a position loses"),
+            ("botzonebench", "{}", "BotzoneBench: the defaults; positions may be repeated"),
         ],
         ladder: &[
             (0, 1, "random"),

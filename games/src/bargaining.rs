@@ -39,8 +39,8 @@ pub struct Bargaining {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Maximum number of offers, 1 to 40. The last offer cannot be accepted, because the game ends with it. Without
-    /// agreement both seats get 0.
+    /// Maximum number of offers, 1 to 40. The game ends with the last offer, which cannot be accepted. Without an
+    /// agreement, both seats get 0.
     #[schemars(range(min = 1, max = 40))]
     pub max_turns: u32,
     /// Factor by which each offer after the first reduces the returns, above 0 and at most 1.
@@ -56,8 +56,8 @@ pub struct Params {
     pub items: Items,
     /// If true, a move may include a message.
     pub talk: bool,
-    /// A fixed instance: the pool, seat 0's values and seat 1's values, such as `1 1 3;3 7 0;1 6 1`. By default, chance
-    /// draws one.
+    /// A fixed instance: the pool, seat 0's values and seat 1's values, such as `1 1 3;3 7 0;1 6 1`. Default: chance
+    /// draws the instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
     /// OpenSpiel's parameter. Must be empty, because chance draws the instances.
@@ -364,7 +364,7 @@ impl Game for Bargaining {
         presets: &[(
             "llmarena",
             r#"{"max_turns":20,"reward":"difference","items":"hat_ball_apple","talk":true}"#,
-            "LLMArena's bargain: ten rounds, words with every move, the greater value wins by the difference",
+            "LLMArena: 20 offers, messages with moves; the return is the difference of the values",
         )],
         ladder: &[
             (0, 1, "random"),

@@ -47,8 +47,8 @@ pub struct Breakthrough {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Number of rows, 2 to 64. Each side has two rows of men, or one on boards with fewer than 6 rows. `rows *
-    /// columns` is at most 128.
+    /// Number of rows, 2 to 64. Each side has two rows of men, or a single row if the board has fewer than 6 rows.
+    /// `rows * columns` is at most 128.
     #[schemars(range(min = 2, max = 64))]
     pub rows: u32,
     /// Number of columns, 2 to 26.

@@ -108,12 +108,12 @@ impl Game for Chess {
             (
                 "botzone",
                 r#"{"draw_after": 50, "repetition": 0, "insufficient_material": false}"#,
-                "Botzone: a draw after 50 plies without capture or pawn move, none by repetition or material",
+                "Botzone: a draw after 50 plies without capture or pawn move, but no draw by repetition or material",
             ),
             (
                 "botzonebench",
                 r#"{"draw_after": 50, "repetition": 0, "insufficient_material": false}"#,
-                "as BotzoneBench plays it; the same",
+                "BotzoneBench: as botzone",
             ),
             ("qitown", r#"{"max_plies": 300}"#, "Qi Town: a draw after 300 plies"),
         ],

@@ -7,31 +7,31 @@ const GTBENCH: &str = "GTBench, resource distribution";
 
 /// The marks of games that divide a pool.
 pub(crate) const DOCS: &[MarkDoc] = &[
-    MarkDoc::new("agreed", FLAG, "at the end, of each seat: 1 if there is an agreement, else 0", GTBENCH),
+    MarkDoc::new("agreed", FLAG, "at the end, for each seat: 1 if the seats agreed, else 0", GTBENCH),
     MarkDoc::new(
         "value_own",
         POINTS,
-        "of each seat, if there is an agreement: what its share is worth to it, without discount",
+        "at an agreement, for each seat: its value of its own share, without discount",
         GTBENCH,
     ),
-    MarkDoc::new("value_other", POINTS, "likewise: what the other's share is worth to the other", GTBENCH),
+    MarkDoc::new("value_other", POINTS, "at an agreement: the opponent's value of the opponent's share", GTBENCH),
     MarkDoc::new(
         "pareto",
         FLAG,
-        "likewise: 1 if no other way to share the whole items is better for one seat and not worse for the other, else 0",
+        "at an agreement: 1 if no division of the items is better for a seat without being worse for its opponent, else 0",
         GTBENCH,
     ),
     MarkDoc::new(
         "welfare",
         "share",
-        "likewise: the sum of both values, divided by the greatest sum of all ways to share; 1 if that is 0",
+        "at an agreement: `value_own` + `value_other`, divided by the maximum sum over all divisions; 1 if the maximum is 0",
         GTBENCH,
     ),
-    MarkDoc::new("envy", POINTS, "likewise: the difference of the two values, without its sign", GTBENCH),
+    MarkDoc::new("envy", POINTS, "at an agreement: absolute difference of `value_own` and `value_other`", GTBENCH),
     MarkDoc::new(
         "compromise",
         FLAG,
-        "likewise: 1 if the seat's value is below a quarter of what all items are worth to it, else 0",
+        "at an agreement: 1 if `value_own` is below a quarter of the seat's value of the whole pool, else 0",
         GTBENCH,
     ),
 ];

@@ -154,10 +154,10 @@ impl Game for FightTheLandlord {
         manual: include_str!("fight_the_landlord.j2"),
         players: [SEATS as u32, SEATS as u32],
         presets: &[
-            ("botzone", r#"{"rules":"botzone"}"#, "Botzone's FightTheLandlord; the default"),
-            ("botzonebench", r#"{"rules":"botzone"}"#, "as BotzoneBench plays it; the same"),
+            ("botzone", r#"{"rules":"botzone"}"#, "Botzone's FightTheLandlord: the defaults"),
+            ("botzonebench", r#"{"rules":"botzone"}"#, "BotzoneBench: as botzone"),
             ("botzone2", r#"{"rules":"botzone2"}"#, "Botzone's FightTheLandlord2: bids and stakes"),
-            ("dou_dizhu", r#"{"rules":"dou_dizhu"}"#, "OpenSpiel's dou_dizhu: auction, stakes, its ids and names"),
+            ("dou_dizhu", r#"{"rules":"dou_dizhu"}"#, "OpenSpiel's dou_dizhu: auction, stakes, ids and names"),
         ],
         aliases: &[Alias { name: "dou_dizhu", map: dou_dizhu }],
         ladder: &[

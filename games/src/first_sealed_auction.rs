@@ -167,8 +167,8 @@ impl Game for FirstSealedAuction {
         manual: include_str!("first_sealed_auction.j2"),
         players: [2, MOST as u32],
         presets: &[
-            ("openspiel", "{}", "OpenSpiel's auction, in whole amounts; the default"),
-            ("gtbench", "{}", "GTBench's auction; the same"),
+            ("openspiel", "{}", "OpenSpiel: the defaults, whole amounts"),
+            ("gtbench", "{}", "GTBench: the defaults"),
             (
                 "llmarena",
                 r#"{"max_value":10,"cents":true,"up_to_value":true}"#,

@@ -174,11 +174,7 @@ impl Game for FreeStyle {
 
     const INFO: GameInfo = GameInfo {
         manual: include_str!("free_style.j2"),
-        presets: &[(
-            "qitown",
-            "{}",
-            "Qi Town's free-style game: eight messages, then play by the agreed rules; the default",
-        )],
+        presets: &[("qitown", "{}", "Qi Town: the defaults, eight messages and then a game by the agreed rules")],
         ladder: &[(0, 1, "random"), (1, 1, "rule_maker"), (2, 1, "rule_maker sims=200")],
         unit: Unit::Duplicate(1),
         marks: marks::DOCS,

@@ -54,7 +54,7 @@ pub struct Params {
     /// up and Black moves first.
     #[schemars(range(min = 0, max = 9))]
     pub handicap: u32,
-    /// Maximum number of plies. After the last one, the area is counted. Default: 2 * board_size * board_size.
+    /// Maximum number of plies. After the last ply, the area is counted. Default: 2 * board_size * board_size.
     #[schemars(range(min = 2, max = 100_000))]
     pub max_game_length: Option<u32>,
     /// Result of a move that repeats an earlier position.
@@ -225,12 +225,12 @@ impl<const W: usize> Game for Go<W> {
             (
                 "botzone",
                 r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
-                "Botzone: 8x8, 0.75 stones (1.5 points) for White, repeating a position loses, 1000 plies in place of no limit",
+                "Botzone: 8x8; komi 1.5 (0.75 stones); a player who repeats a position loses; 1000 plies, where Botzone has no limit",
             ),
             (
                 "botzonebench",
                 r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
-                "the game in BotzoneBench's code, outside its benchmark; the same",
+                "BotzoneBench's code (not part of its benchmark): as botzone",
             ),
         ],
         ladder: &[

@@ -150,9 +150,9 @@ impl Game for Gomoku {
     const INFO: GameInfo = GameInfo {
         manual: include_str!("gomoku.j2"),
         presets: &[
-            ("botzone", "{}", "Botzone: the defaults, five or more win"),
-            ("botzonebench", "{}", "as BotzoneBench plays it; the same"),
-            ("qitown", r#"{"overline": "nothing"}"#, "Qi Town: exactly five win, a longer line is nothing"),
+            ("botzone", "{}", "Botzone: the defaults; five or more in a row win"),
+            ("botzonebench", "{}", "BotzoneBench: the defaults"),
+            ("qitown", r#"{"overline": "nothing"}"#, "Qi Town: exactly five in a row win; longer lines are ignored"),
         ],
         aliases: &[Alias { name: "mnk", map: mnk }],
         ladder: &[

@@ -42,8 +42,8 @@ pub struct Params {
     /// Number of colors, 1 to 5: red, yellow, green, white, blue.
     #[schemars(range(min = 1, max = 5))]
     pub colors: u32,
-    /// Number of ranks, 1 to 5. Each color has three cards of rank 1, one of the highest rank, and two of every other
-    /// rank.
+    /// Number of ranks, 1 to 5. Each color has three cards of rank 1, a single card of the highest rank, and two cards
+    /// of each rank in between.
     #[schemars(range(min = 1, max = 5))]
     pub ranks: u32,
     /// Number of cards in a hand, 1 to 8. Default: 5 for two or three players, 4 for more.
@@ -446,7 +446,7 @@ impl Game for Hanabi {
         presets: &[(
             "llmarena",
             r#"{"colors":2,"hand_size":2,"max_information_tokens":3,"max_life_tokens":1}"#,
-            "LLMArena's small game: two colours, hands of two, three tokens, one life",
+            "LLMArena: two colors, two cards per hand, three information tokens, one life",
         )],
         ladder: &[(0, 1, "random"), (1, 1, "internal"), (2, 1, "iggi"), (2, 2, "piers"), (3, 1, "conventions")],
         unit: Unit::Field(&["internal", "iggi", "conventions"]),

@@ -43,7 +43,7 @@ pub struct IteratedPrisonersDilemma {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Probability that a round is the last one, 0 to 1; ignored if `num_repetitions` is set.
+    /// Probability that the game ends after a round, 0 to 1; ignored if `num_repetitions` is set.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub termination_probability: f64,
     /// Maximum number of rounds, 1 to 9999; ignored if `num_repetitions` is set.
@@ -198,9 +198,9 @@ impl Game for IteratedPrisonersDilemma {
     const INFO: GameInfo = GameInfo {
         manual: include_str!("iterated_prisoners_dilemma.j2"),
         presets: &[
-            ("openspiel", r#"{"payoffs":[10,0,5,1]}"#, "OpenSpiel's payoffs; the default"),
-            ("gtbench", r#"{"payoffs":[10,0,5,1]}"#, "GTBench's payoffs; the same"),
-            ("years", r#"{"payoffs":[0,-3,-1,-2]}"#, "years in prison, as GTBench's prompt tells the story"),
+            ("openspiel", r#"{"payoffs":[10,0,5,1]}"#, "OpenSpiel: the defaults"),
+            ("gtbench", r#"{"payoffs":[10,0,5,1]}"#, "GTBench: the defaults"),
+            ("years", r#"{"payoffs":[0,-3,-1,-2]}"#, "years in prison, as in GTBench's prompt"),
             ("axelrod", r#"{"payoffs":[5,0,3,1]}"#, "the payoffs of Axelrod's tournaments"),
         ],
         aliases: &[

@@ -219,23 +219,15 @@ impl Game for McrMahjong {
         manual: include_str!("mcr_mahjong.j2"),
         players: [SEATS as u32, SEATS as u32],
         presets: &[
-            ("botzone", "{}", "Botzone's ChineseStandardMahjong with duplicate walls; the default"),
-            ("botzonebench", "{}", "as BotzoneBench plays it; the same"),
-            (
-                "botzone_errors",
-                r#"{"errors":"botzone"}"#,
-                "a false HU is legal and ends the hand, as Botzone's judge has it",
-            ),
+            ("botzone", "{}", "Botzone's ChineseStandardMahjong: the defaults, with duplicate walls"),
+            ("botzonebench", "{}", "BotzoneBench: as botzone"),
+            ("botzone_errors", r#"{"errors":"botzone"}"#, "a false HU is legal and ends the hand, as on Botzone"),
             (
                 "ijcai2020",
                 r#"{"hands":4,"prevalent":"round"}"#,
-                "a block of the contest at IJCAI 2020: a hand for each prevalent wind",
+                "a block of the contest at IJCAI 2020: one hand per prevalent wind",
             ),
-            (
-                "flowers",
-                r#"{"wall":"common","flowers":true}"#,
-                "all 144 tiles in one wall, as the rules of 1998 have it",
-            ),
+            ("flowers", r#"{"wall":"common","flowers":true}"#, "all 144 tiles in one wall, as in the rules of 1998"),
         ],
         ladder: &[
             (0, 1, "random"),

@@ -131,7 +131,7 @@ impl Game for Pig {
         manual: include_str!("pig.j2"),
         players: [2, MOST as u32],
         presets: &[
-            ("openspiel", "{}", "the default: first to 100, as people play it"),
+            ("openspiel", "{}", "OpenSpiel: the defaults, first to 100"),
             ("gtbench", r#"{"winscore":20}"#, "GTBench's game: first to 20"),
         ],
         ladder: &[

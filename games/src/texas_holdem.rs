@@ -116,17 +116,17 @@ impl Game for TexasHoldem {
             (
                 "hunl_fcpa",
                 r#"{"betting":"nolimit","bettingAbstraction":"fcpa"}"#,
-                "heads-up no-limit of OpenSpiel, 200 big blinds: fold, call, pot, all-in; the default",
+                "OpenSpiel's heads-up no-limit: the defaults, 200 big blinds; fold, call, pot, all-in",
             ),
             (
                 "hunl_fullgame",
                 r#"{"betting":"nolimit","bettingAbstraction":"fullgame"}"#,
-                "heads-up no-limit of OpenSpiel with every size of bet: 20,001 ids",
+                "OpenSpiel's heads-up no-limit with all bet sizes: 20,001 action ids",
             ),
             (
                 "limit",
                 r#"{"betting":"limit","blind":[10,5],"raiseSize":[10,10,20,20],"maxRaises":[3,4,4,4]}"#,
-                "heads-up limit of the ACPC and OpenSpiel: blinds 10 and 5, bets 10 and 20",
+                "heads-up limit as in the ACPC and OpenSpiel: blinds 10 and 5, bets 10 and 20",
             ),
             (
                 "llmarena",

@@ -53,8 +53,8 @@ pub struct Params {
     pub undercover: Seats,
     /// If true, chance draws which word of the pair the undercovers get; otherwise they get the first word.
     pub swap: bool,
-    /// The undercovers win when at most this many players remain; 0 means 2 for games of 3 or 4 players, and 3 for
-    /// larger games.
+    /// The undercovers win when at most this many players remain. With 0: 2 in games of 3 or 4 players, 3 in larger
+    /// games.
     pub survive: u32,
     /// Part of the history that text and array include.
     pub memory: Memory,
@@ -321,12 +321,12 @@ impl Game for Undercover {
             (
                 "llmarena",
                 r#"{"undercover":"last","swap":false,"memory":"round"}"#,
-                "LLMArena's undercover: the last seat has the first word of the pair; clues of earlier rounds are dropped",
+                "LLMArena: the last seat is the undercover and has the first word of the pair; earlier rounds are hidden",
             ),
             (
                 "llmarena_guess",
                 r#"{"undercover":"last","swap":false,"memory":"round","guesses":true}"#,
-                "the same, and a vote may name the others' words",
+                "as llmarena, and a vote may include guesses of other players' words",
             ),
         ],
         ladder: &[(0, 1, "random"), (1, 1, "stock_speaker")],

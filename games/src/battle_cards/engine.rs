@@ -49,7 +49,7 @@ impl PlanEngine for BattleCardsEngine {
             (
                 "repo",
                 r#"{"format":"match","rounds":10,"revise":"alternate","rules":"repo"}"#,
-                "with the rules of AdvGameBench's code",
+                "ten rounds with the rules of AdvGameBench's code",
             ),
         ],
         ladder: LADDER,
@@ -59,10 +59,10 @@ impl PlanEngine for BattleCardsEngine {
     const BUDGETS: [u32; 2] = [20, 20];
     const ACTIONS: u32 = END;
     const CELLS: u32 = 7 * 24;
-    const VALUE: &'static str = "of each round, of each seat: own health left / own health after the effects at the start (at most 1), minus the same of the \
-        enemy; without a battle 1 for the winner, else -1";
-    const STRUCTURAL: &'static str = "of each round with a legal strategy now and before, of each seat: shared \
-        pieces (name and tier) / all pieces, as multisets (Jaccard)";
+    const VALUE: &'static str = "for each round and seat: h minus h of the opponent, where h = min(health left / health after the effects at the start, 1); \
+        without a battle 1 for the winner, else -1";
+    const STRUCTURAL: &'static str = "for each round and seat, if this and the previous strategy for the side are legal: shared \
+        pieces (name and tier) / all pieces, as multisets (Jaccard index)";
     const RULES: &'static str = "Each side has up to 7 cards in a row. A Gold card costs three times as much and has twice the \
         attack, health and numbers. The side with more cards begins, the invader if they are equal; then the sides take \
         turns, and the leftmost card that has not attacked yet attacks. Both cards deal their attack at the same time. \

@@ -10,7 +10,7 @@ use ludex_protocol::spec::{Dtype, Part, TensorSpec};
 use super::notation;
 use super::state::{self, State};
 
-/// The public information about a game, from its first position to the current one.
+/// The public information about a game, from its first position to the current position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// FEN of the first position.

@@ -11,16 +11,11 @@ pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         "board_value",
         "points",
-        "of each move, for its seat: 10 (m4 - t4) + 5 (m3 - t3) + 2 (m2 - t2) of the board after it; m2 and m3 count its rows of \
-         exactly 2 and 3 stones that cannot be made longer by stones that lie there, m4 those of 4 and more, t2 to t4 the opponent's",
+        "for each move, on the board after the move: 10 (m4 - t4) + 5 (m3 - t3) + 2 (m2 - t2), where m2, m3 and m4 count the mover's \
+         maximal rows of exactly 2, exactly 3, and at least 4 adjacent stones, and t2, t3 and t4 the opponent's",
         SOURCE,
     ),
-    MarkDoc::new(
-        "board_reward",
-        "points",
-        "of each move: `board_value` less the same value of the board before it",
-        SOURCE,
-    ),
+    MarkDoc::new("board_reward", "points", "for each move: increase of `board_value` by the move", SOURCE),
 ];
 
 impl ConnectFour {

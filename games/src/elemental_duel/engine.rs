@@ -54,7 +54,7 @@ impl PlanEngine for ElementalDuelEngine {
             (
                 "repo",
                 r#"{"format":"match","rounds":10,"revise":"alternate","hp_invader":100,"hp_defender":100,"mode":"gauntlet"}"#,
-                "with the rules of AdvGameBench's code",
+                "ten rounds with the rules of AdvGameBench's code",
             ),
         ],
         ladder: LADDER,
@@ -64,10 +64,10 @@ impl PlanEngine for ElementalDuelEngine {
     const BUDGETS: [u32; 2] = [20, 20];
     const ACTIONS: u32 = END;
     const CELLS: u32 = 9 + 54;
-    const VALUE: &'static str = "of each round, of each seat: own HP left / own HP at the start, minus the same of the enemy; without a battle 1 for the \
+    const VALUE: &'static str = "for each round and seat: share of the seat's HP left minus share of the opponent's HP left; without a battle 1 for the \
         winner, else -1";
-    const STRUCTURAL: &'static str = "of each round with a legal strategy now and before, of each seat: shared \
-        pieces (skill and its place among the character's three) / all pieces, as multisets (Jaccard)";
+    const STRUCTURAL: &'static str = "for each round and seat, if this and the previous strategy for the side are legal: shared \
+        pieces (skill and its position within the character) / all pieces, as multisets (Jaccard index)";
     const RULES: &'static str = "Each side has three characters, one of each of its elements, with three skills each of their \
         element, which they use in turn, again and again. In each round the invaders act in their order, then the \
         defenders; the target is the first living enemy. Fire beats Wood, Wood Earth, Earth Water, Water Fire: damage x1.2, \

@@ -10,17 +10,17 @@ const SOURCE: &str = "BotzoneBench, table 5";
 
 /// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
-    MarkDoc::new("action", WORD, "of each move after the auction: `play` or `pass`", SOURCE),
+    MarkDoc::new("action", WORD, "for each move after the auction: `play` or `pass`", SOURCE),
     MarkDoc::new(
         "could_play",
         FLAG,
-        "likewise: 1 if the seat had a legal play, else 0; a pass then is deliberate",
+        "for each move after the auction: 1 if the seat had a legal play, so that a pass was voluntary; else 0",
         SOURCE,
     ),
     MarkDoc::new(
         "after",
         WORD,
-        "likewise: whose play was to be beaten, a `team_mate`'s or an `opponent`'s; `lead` where the seat led",
+        "for each move after the auction: owner of the play to beat, `team_mate` or `opponent`; `lead` if the seat led",
         SOURCE,
     ),
 ];

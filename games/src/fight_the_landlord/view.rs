@@ -27,10 +27,10 @@ pub struct View {
     /// Bids in order, starting with the seat that bids first; 0 is a pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bids: Vec<u8>,
-    /// The landlord; absent before one is chosen.
+    /// The landlord's seat; absent until the landlord is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlord: Option<u8>,
-    /// The three cards that the landlord took; empty until a landlord is chosen.
+    /// The three cards that the landlord took; empty until the landlord is chosen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bottom: Vec<u8>,
     /// Plays and passes in order.

@@ -9,23 +9,23 @@ const REGRET: &str = "GTBench, regret";
 
 /// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
-    MarkDoc::new("value", MONEY, "at the end, of each seat: value of the item to it (v)", "LLMArena"),
-    MarkDoc::new("bid", MONEY, "at the end, of each seat: its bid (b)", "LLMArena"),
+    MarkDoc::new("value", MONEY, "at the end, for each seat: its value v of the item", "LLMArena"),
+    MarkDoc::new("bid", MONEY, "at the end, for each seat: its bid b", "LLMArena"),
     MarkDoc::new(
         "deviation",
         "share",
-        "at the end, of each seat: (b - e) / e with the bid of the equilibrium e = v (n - 1) / n of n bidders, which is v / 2 of two; \
-         -1 of a bid of 0",
+        "at the end, for each seat: (b - e) / e, where e = v (n - 1) / n is the equilibrium bid of n bidders; -1 for a bid of 0; \
+         absent if v is 0",
         "LLMArena, figure 3",
     ),
     MarkDoc::new(
         "regret_paper",
         MONEY,
-        "at the end, of each seat, with the highest bid o of the others and the smallest coin c: b - (o + c) if b > o + c; else \
-         v - (o + c) if o + c < v; else 0",
+        "at the end, for each seat: b - (o + c) if b > o + c; else v - (o + c) if o + c < v; else 0; o is the highest bid of all \
+         other seats, and c the smallest coin",
         REGRET,
     ),
-    MarkDoc::new("regret_fixed", MONEY, "likewise, but 0 if b = o + c, the least bid that wins", REGRET),
+    MarkDoc::new("regret_fixed", MONEY, "as `regret_paper`, but 0 if b = o + c, the lowest winning bid", REGRET),
 ];
 
 impl FirstSealedAuction {

@@ -53,7 +53,7 @@ pub struct Document {
     /// The seat that moves first.
     #[serde(default)]
     pub first: First,
-    /// Maximum number of plies. After the last one, the board is scored.
+    /// Maximum number of plies. After the last ply, the board is scored.
     #[schemars(range(min = 1, max = 100))]
     pub ply_cap: u8,
     /// Order of moves: in turn or simultaneous.
@@ -209,8 +209,8 @@ fn one() -> u8 {
     1
 }
 
-/// Condition on the cells next to a placement. Ignored while the seat whose pieces it is about has no piece on the
-/// board.
+/// Condition on the cells next to a placement. Conditions on own pieces are ignored while the placing seat has no piece
+/// on the board, and conditions on opposing pieces while its opponent has no piece on the board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Near {
@@ -444,7 +444,7 @@ pub enum End {
         /// Result for the seat that owns the piece.
         then: Win,
     },
-    /// The opponent has had pieces, but has no piece on the board and none left to place.
+    /// The opponent has lost all its pieces: it had a piece on the board before, has no piece now, and cannot place any.
     Eliminated {
         /// Result for the seat that still has pieces.
         then: Win,

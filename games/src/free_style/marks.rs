@@ -15,26 +15,31 @@ pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         "validity_errors",
         COUNT,
-        "of each message: the issues of all attempts that were refused before it",
+        "for each message: number of issues in the refused attempts before it",
         OURS,
     ),
     MarkDoc::new(
         "edit_distance",
         COUNT,
-        "of each proposal while one of the other seat is open: how many values of the document that hold no others were added, \
-         removed or changed against it",
+        "for each proposal that replies to an open proposal of the opponent: number of added, removed or changed leaf values \
+         between the two documents",
         OURS,
     ),
-    MarkDoc::new("messages", COUNT, "when the rules are agreed, of each seat: number of its messages", OURS),
-    MarkDoc::new("agreed", FLAG, "likewise: 1 if both seats agreed, else 0", OURS),
-    MarkDoc::new("own_proposal_won", FLAG, "likewise: 1 if they agreed on a proposal of the seat, else 0", OURS),
+    MarkDoc::new("messages", COUNT, "once the rules are fixed, for each seat: number of its messages", OURS),
+    MarkDoc::new("agreed", FLAG, "once the rules are fixed: 1 if the seats agreed on the rules, else 0", OURS),
+    MarkDoc::new(
+        "own_proposal_won",
+        FLAG,
+        "once the rules are fixed: 1 if the seat's proposal was accepted, else 0",
+        OURS,
+    ),
     MarkDoc::new(
         "clauses",
         COUNT,
-        "likewise: actions, effects, ends, scores and pieces of the setup of the rules that are played",
+        "once the rules are fixed: number of actions, effects, ends, scores and setup pieces in the rules",
         OURS,
     ),
-    MarkDoc::new("rule_hash", "hash", "likewise: the hash of the rules that are played", OURS),
+    MarkDoc::new("rule_hash", "hash", "once the rules are fixed: hash of the rules", OURS),
 ];
 
 /// Collects all leaf values of a JSON value, keyed by JSON pointer.

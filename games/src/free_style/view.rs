@@ -112,7 +112,7 @@ pub struct Piece {
     pub owner: u8,
     /// The kind of the piece.
     pub kind: String,
-    /// The number of the piece; absent if the piece has none or the observer does not know it.
+    /// The number of the piece; absent if the piece has no number or the observer does not know the number.
     pub value: Option<u8>,
     /// True if the piece has a number that the observer does not know.
     pub unknown: bool,

@@ -9,8 +9,8 @@ const SOURCE: &str = "LLMArena, figure 5";
 
 /// Documentation of Hanabi's marks.
 pub(super) const DOCS: &[MarkDoc] = &[
-    MarkDoc::new("action", WORD, "of each move: `reveal`, `discard` or `play`", SOURCE),
-    MarkDoc::new("risk", "points", "of each move: 0 of `reveal`, 5 of `discard`, 10 of `play`", "LLMArena's code"),
+    MarkDoc::new("action", WORD, "for each move: `reveal`, `discard` or `play`", SOURCE),
+    MarkDoc::new("risk", "points", "for each move: 0 for `reveal`, 5 for `discard`, 10 for `play`", "LLMArena's code"),
 ];
 
 impl Hanabi {

@@ -10,11 +10,11 @@ pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         "regret",
         "points",
-        "of each round, of each seat: 0 if it defected, 1 if it cooperated and the other defected, 2 if both cooperated, whatever \
-         the payoffs are",
+        "for each round and seat: 0 if the seat defected, 1 if it cooperated and its opponent defected, 2 if both cooperated; \
+         independent of the payoffs",
         "GTBench, regret",
     ),
-    MarkDoc::new("cooperated", FLAG, "of each round, of each seat: 1 if it cooperated, else 0", OURS),
+    MarkDoc::new("cooperated", FLAG, "for each round and seat: 1 if the seat cooperated, else 0", OURS),
 ];
 
 impl IteratedPrisonersDilemma {

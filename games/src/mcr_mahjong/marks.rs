@@ -11,18 +11,18 @@ const BENCH: &str = "BotzoneBench";
 
 /// Documentation of the marks of finished hands.
 pub(super) const DOCS: &[MarkDoc] = &[
-    MarkDoc::new("hand_score", POINTS, "at the end of each hand, of each seat: its score", "IJCAI 2020"),
+    MarkDoc::new("hand_score", POINTS, "at the end of each hand, for each seat: its score", "IJCAI 2020"),
     MarkDoc::new(
         "won_by",
         WORD,
-        "likewise: `self_draw`, `discard` or `robbed` of the winner, by where the tile came from; `dealt_in` of the seat whose \
-         tile it was; `paid` of the others who paid; `drawn` of all in a drawn hand; `false` of all after a false HU, where \
-         `hand_score` shows the seat",
+        "at the end of each hand, for each seat: `self_draw`, `discard` or `robbed` for the winner, by the source of the \
+         tile; `dealt_in` for the seat that supplied the tile; `paid` for all other seats; `drawn` for all seats of a drawn \
+         hand; `false` for all seats after a false HU, whose seat has the negative `hand_score`",
         BENCH,
     ),
-    MarkDoc::new("total", POINTS, "of the winner of a hand: its points with flowers", BENCH),
-    MarkDoc::new("fan", WORD, "of the winner of a hand, for each fan, as often as it counts: its name", BENCH),
-    MarkDoc::new("fan_points", POINTS, "likewise: points of one occurrence of the fan", BENCH),
+    MarkDoc::new("total", POINTS, "for the winner of a hand: points, including flowers", BENCH),
+    MarkDoc::new("fan", WORD, "for the winner of a hand: name of each fan, once per occurrence", BENCH),
+    MarkDoc::new("fan_points", POINTS, "for the winner of a hand: points of each occurrence of a fan", BENCH),
 ];
 
 /// Emits the marks of a hand that ended in the step from `before` to `after`.

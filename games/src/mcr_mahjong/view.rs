@@ -57,7 +57,7 @@ pub struct View {
     /// The tile that the observer has just drawn; absent if another seat is to move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drawn: Option<Kind>,
-    /// Properties of the drawn tile; absent without one.
+    /// Properties of the drawn tile; absent if `drawn` is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flags: Option<SeatFlags>,
     /// Melds of each seat.

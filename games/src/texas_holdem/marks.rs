@@ -18,19 +18,19 @@ pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         "action",
         WORD,
-        "of each decision: `fold`, `check`, `call`, `raise` or `all_in`; a raise by all that is left is `all_in`, a call is `call`",
+        "for each decision: `fold`, `check`, `call`, `raise` or `all_in` (a raise with the whole stack; a call is always `call`)",
         BENCH,
     ),
     MarkDoc::new(
         "equity",
         "0 to 1",
-        "of each decision: the share of the pot that the seat's cards win on average, half of it in a tie of two, against random \
-         cards of the other seats still in the hand, over the boards to come: 10,000 draws, whose stream is named by the cards \
-         that the seat sees, the number of the hand and that of its move; so it can be computed again",
+        "for each decision: mean share of the pot that the seat's cards win against random cards of all other seats in the hand, \
+         over 10,000 random boards; ties split the pot. Reproducible: the visible cards, the hand's number and the move's number \
+         determine the random stream",
         "LLMArena, figure 4",
     ),
-    MarkDoc::new("hand", COUNT, "at the end of each hand, of each seat: its number, from 1", BENCH),
-    MarkDoc::new("folded_hand", FLAG, "at the end of each hand, of each seat: 1 if it folded, else 0", BENCH),
+    MarkDoc::new("hand", COUNT, "at the end of each hand, for each seat: number of the hand, from 1", BENCH),
+    MarkDoc::new("folded_hand", FLAG, "at the end of each hand, for each seat: 1 if the seat folded, else 0", BENCH),
 ];
 
 impl TexasHoldem {

@@ -47,7 +47,7 @@ impl PlanEngine for TowerDefenseEngine {
             (
                 "repo",
                 r#"{"format":"match","rounds":10,"revise":"alternate","rules":"repo"}"#,
-                "with the rules of AdvGameBench's code",
+                "ten rounds with the rules of AdvGameBench's code",
             ),
         ],
         ladder: LADDER,
@@ -57,10 +57,10 @@ impl PlanEngine for TowerDefenseEngine {
     const BUDGETS: [u32; 2] = [2000, 1500];
     const ACTIONS: u32 = END;
     const CELLS: u32 = 13 * 60;
-    const VALUE: &'static str = "of each round: for the humans 1 + cost of their surviving units / budget if they won, else -(cost of the demons alive or to come \
-        / cost of all demons); for the demons the negative of that; summoned demons cost 0; without a battle 1 for the winner, else -1";
-    const STRUCTURAL: &'static str = "of each round with a legal strategy now and before, of each seat: shared \
-        pieces (name and cell) / all pieces, as multisets (Jaccard)";
+    const VALUE: &'static str = "for each round and seat: for the humans 1 + cost of surviving units / budget if they won, else -(cost of demons alive or to come \
+        / cost of all demons); for the demons the negative value; summoned demons cost 0; without a battle 1 for the winner, else -1";
+    const STRUCTURAL: &'static str = "for each round and seat, if this and the previous strategy for the side are legal: shared \
+        pieces (name and cell) / all pieces, as multisets (Jaccard index)";
     const RULES: &'static str = "The field has rows y 0 to 4. Humans stand in columns x 0 to 10; demons enter at column 11 and \
         walk to the left. A demon that reaches the left edge wins for the demons; the humans win when no demon is left. \
         A cell holds one human unit. A demon stops before a unit in its row and attacks it once a second; humans shoot \

@@ -11,35 +11,40 @@ const ARENA: &str = "LLMArena, table 4";
 
 /// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
-    MarkDoc::new("stock", FLAG, "of each clue: 1 for a stock clue, else 0", OURS),
-    MarkDoc::new("blank", FLAG, "of each clue: 1 if it is blank, else 0", OURS),
+    MarkDoc::new("stock", FLAG, "for each clue: 1 for a stock clue, else 0", OURS),
+    MarkDoc::new("blank", FLAG, "for each clue: 1 for a blank clue, else 0", OURS),
     MarkDoc::new(
         "clue_contains_word",
         COUNT,
-        "of each clue: number of attempts before it that were refused because they held the seat's word",
+        "for each clue: number of attempts that were refused because they contained the seat's word",
         OURS,
     ),
     MarkDoc::new(
         "repeated",
         COUNT,
-        "of each clue: number of attempts before it that were refused because the clue was used in this round",
+        "for each clue: number of attempts that were refused because the clue was already used in this round",
         OURS,
     ),
     MarkDoc::new(
         "voted_right",
         FLAG,
-        "of each vote: 1 for a vote for an undercover, of an undercover for a vote for one of the others; else 0",
+        "for each vote: 1 if exactly one of the voter and its target is an undercover, else 0",
         OURS,
     ),
     MarkDoc::new(
         "guessed",
         FLAG,
-        "of each vote, with `guesses`: 1 if a word was named right, else 0; words are compared by stems",
+        "for each vote, with `guesses`: 1 if at least one guessed word is correct, else 0; words are compared by stem",
         ARENA,
     ),
-    MarkDoc::new("guessed_all", FLAG, "likewise: 1 if the words of all others were named right, else 0", ARENA),
-    MarkDoc::new("won", FLAG, "at the end, of each seat: 1 for the winning side, else 0", ARENA),
-    MarkDoc::new("role", WORD, "at the end, of each seat: `undercover` or `other`", OURS),
+    MarkDoc::new(
+        "guessed_all",
+        FLAG,
+        "for each vote, with `guesses`: 1 if the words of all other players are guessed correctly, else 0",
+        ARENA,
+    ),
+    MarkDoc::new("won", FLAG, "at the end, for each seat: 1 for the winning side, else 0", ARENA),
+    MarkDoc::new("role", WORD, "at the end, for each seat: `undercover` or `other`", OURS),
 ];
 
 impl Undercover {
