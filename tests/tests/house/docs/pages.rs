@@ -68,8 +68,8 @@ fn range([least, most]: [u32; 2]) -> String {
 
 fn index() -> String {
     let mut page = format!(
-        "{NOTE}\n\n# Games\n\nEach page is the game's own: `ludex games explain <id>`, `describe` on the wire and the library's \
-         documentation show the same text.\n\n| game | players | moves | chance | information | presets |\n|---|---|---|---|---|---|\n"
+        "{NOTE}\n\n# Games\n\n`ludex games explain <id> --page`, the message `describe` and the library's documentation show \
+         the same pages.\n\n| game | players | moves | chance | information | presets |\n|---|---|---|---|---|---|\n"
     );
     for e in ludex_games::games() {
         let s = spec(e);
@@ -91,8 +91,8 @@ fn marks(e: &RegisteredGame) -> String {
     let row = |d: &MarkDoc| format!("| `{}` | {} | {} | {} |\n", d.name, d.unit, d.formula, d.source);
     let rows: String = docs.iter().map(row).collect();
     format!(
-        "\n## Marks\n\nWhat the rules count of each step, for metrics. `ludex show RECORD --marks` prints it.\n\n\
-         | mark | unit | what | source |\n|---|---|---|---|\n{rows}"
+        "\n## Marks\n\nMarks are quantities that the game computes at each step, for metrics. `ludex show RECORD --marks` prints them.\n\n\
+         | mark | unit | meaning | source |\n|---|---|---|---|\n{rows}"
     )
 }
 
@@ -100,10 +100,10 @@ fn marks(e: &RegisteredGame) -> String {
 fn metrics() -> String {
     let mut page = format!(
         "{NOTE}\n\n# Metrics\n\nA suite asks for metrics by id, `metrics = [\"score_rate\", {{ id = \"nra\", form = \"reward\" }}]`. \
-         `ludex rate --from-table FILE --metric ID --metric-arg NAME=VALUE` computes them of a [table](#tables). A formula exists once and \
-         serves both.\n\nA metric with arguments is `{{ id = \"mean\", of = \"missed_block\" }}` in `metrics` and in `[[summary]]`, or as \
-         results name it, `\"mean of=missed_block\"`. In figures it is `{{ metric = \"mean\", of = \"missed_block\" }}`.\n\nThe scope \
-         says what a metric is of: an agent, all agents of a part (pool), or all parts (suite). A parameter \
+         `ludex rate --from-table FILE --metric ID --metric-arg NAME=VALUE` computes a metric from a [table](#tables), by the same formula.\n\n\
+         A metric with arguments is `{{ id = \"mean\", of = \"missed_block\" }}` in `metrics` and in `[[summary]]`. Results \
+         contain the short form `\"mean of=missed_block\"`. In figures it is `{{ metric = \"mean\", of = \"missed_block\" }}`.\n\nThe \
+         scope is the subject of a metric: an agent, all agents of a part (pool), or all parts (suite). A parameter \
          that takes a mark also takes the columns {}.\n",
         COLUMNS.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     );
@@ -125,13 +125,12 @@ fn metrics() -> String {
                 Takes::Metric => "a metric, e.g. `nra form=reward`".to_owned(),
                 _ => "text".to_owned(),
             };
-            let default =
-                if param.default.is_empty() { "must be given".into() } else { format!("`{}`", param.default) };
+            let default = if param.default.is_empty() { "required".into() } else { format!("`{}`", param.default) };
             let _ = writeln!(page, "| `{}` | {default} | {takes} | {} |", param.name, param.doc);
         }
     }
-    page += "\n## Tables\n\nA table is CSV with one header row, or a JSON list of objects (`.csv`, `.json`). Its columns say what it \
-             holds; other columns are errors.\n\n| table | columns | optional | a row is |\n|---|---|---|---|\n";
+    page += "\n## Tables\n\nA table is CSV with one header row, or a JSON list of objects (`.csv`, `.json`). The columns \
+             determine the kind of the table; unknown columns are errors.\n\n| table | columns | optional | content of a row |\n|---|---|---|---|\n";
     let names = |all: &[&str]| all.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     for layout in &LAYOUTS {
         let _ = writeln!(
@@ -144,11 +143,11 @@ fn metrics() -> String {
         );
     }
     for layout in &LAYOUTS {
-        let _ = writeln!(page, "\n### A table of {}\n\n| column | holds |\n|---|---|", layout.name);
+        let _ = writeln!(page, "\n### A table of {}\n\n| column | content |\n|---|---|", layout.name);
         for (columns, holds) in layout.cells {
             let _ = writeln!(page, "| {} | {holds} |", names(&columns.split(", ").collect::<Vec<_>>()));
         }
-        let _ = writeln!(page, "\nFeeds {}.", names(layout.metrics()));
+        let _ = writeln!(page, "\nMetrics: {}.", names(layout.metrics()));
     }
     page
 }
@@ -156,7 +155,7 @@ fn metrics() -> String {
 fn game(e: &RegisteredGame) -> String {
     let s = spec(e);
     let mut page = format!(
-        "{NOTE}\n\n{}{}\n## In figures\n\nWith default parameters:\n\n| what | value |\n|---|---|\n",
+        "{NOTE}\n\n{}{}\n## Properties\n\nWith default parameters:\n\n| property | value |\n|---|---|\n",
         e.info.page,
         marks(e)
     );
@@ -175,10 +174,10 @@ fn game(e: &RegisteredGame) -> String {
     row("chance", word(s.chance));
     row("information", word(s.information));
     row("utility", word(s.utility));
-    let paid = if s.rewards == RewardModel::Step { "step by step" } else { "at the end" };
+    let paid = if s.rewards == RewardModel::Step { "during the game" } else { "at the end" };
     row("returns", format!("{} to {}, paid {paid}", s.min_return, s.max_return));
     row("longest episode", format!("{} moves", s.max_length));
-    row("action ids", format!("{}, legal ones sent as {}", s.actions, word(s.legal)));
+    row("action ids", format!("{}; legal actions are sent as {}", s.actions, word(s.legal)));
     if s.max_chance > 0 {
         row("chance outcome ids", s.max_chance.to_string());
     }
@@ -213,7 +212,7 @@ fn example(e: &RegisteredGame, s: &Spec) -> String {
         .map(|fields| fields.iter().map(|(name, value)| format!("  \"{name}\": {value}")).collect())
         .unwrap_or_default();
     format!(
-        "\nAn example of the structured view (`struct`): what `{}` sees when it is to move, early in a random game.\n\n\
+        "\nAn example of the structured view (`struct`): the view of `{}` when it is to move, early in a random game.\n\n\
          ```json\n{{\n{}\n}}\n```\n",
         s.seats[seat],
         fields.join(",\n")
@@ -228,20 +227,20 @@ fn array(t: &TensorSpec) -> String {
 fn agents() -> String {
     let mut page = format!(
         "{NOTE}\n\n# Agents\n\nAn agent is written as one string everywhere, a name and `key=value` arguments: `random`, \
-         `mcts sims=500 c=1.4`. A value with spaces stands in double quotes. Every agent takes `{}` too: it {}. \
-         [Language models](language-models.md) have a page of their own.\n\nIn matches, agents answer with documents too, where a \
-         game hears them. On the seat of an environment a server's agent answers by ids only.\n",
+         `mcts sims=500 c=1.4`. Put a value with spaces in double quotes. Every agent also takes `{}`, which {}. \
+         [Language models](language-models.md) are described on a separate page.\n\nIn matches, agents also reply with documents if \
+         the game accepts them. In environments, the server's agents reply with action ids only.\n",
         ludex_agents::SEED.name,
         ludex_agents::SEED.doc
     );
     for e in ludex_agents::Roster::builtin().iter() {
         let _ = write!(page, "\n## {}\n\n{}.\n", e.name, upper(e.doc));
         match e.class {
-            AgentClass::Person => page.push_str("\nAt a terminal only; servers do not seat it.\n"),
+            AgentClass::Person => page.push_str("\nPlays at a terminal only; servers cannot seat it.\n"),
             AgentClass::External | AgentClass::Model => {
                 page.push_str("\nClients cannot seat it unless the operator names it with `serve --agent`.\n");
             }
-            AgentClass::Remote => page.push_str("\nOnly in runs and tournaments of a server.\n"),
+            AgentClass::Remote => page.push_str("\nPlays only in runs and tournaments of a server.\n"),
             _ => {}
         }
         if e.args.is_empty() {
@@ -259,7 +258,9 @@ fn upper(text: &str) -> String {
     let mut chars = text.chars();
     // Lines that start with a game id keep their first letter.
     match chars.next() {
-        Some(c) if !text.split(' ').next().is_some_and(|w| w.ends_with(':')) => c.to_uppercase().chain(chars).collect(),
+        Some(c) if !text.split(' ').next().is_some_and(|w| w.ends_with([':', ','])) => {
+            c.to_uppercase().chain(chars).collect()
+        }
         _ => text.to_owned(),
     }
 }
@@ -277,7 +278,7 @@ fn value(kind: ArgKind) -> String {
 fn default(a: &ArgDef) -> String {
     match (a.default, a.unless) {
         _ if a.required => "required".to_owned(),
-        (Some(value), Some(other)) => format!("`{value}`, unless `{other}` is given"),
+        (Some(value), Some(other)) => format!("`{value}`, unless `{other}` is set"),
         (Some(value), None) => format!("`{value}`"),
         (None, _) => String::new(),
     }
