@@ -36,7 +36,7 @@ export interface AgentId {
 /** Kind of an agent. */
 export type AgentKind = 'bot' | 'llm' | 'human' | 'learner';
 
-/** One anchor of a game's ladder. */
+/** An anchor of a game's ladder. */
 export interface Anchor {
   /** Level on the ladder; 0: random. */
   level: number;
@@ -44,7 +44,7 @@ export interface Anchor {
   bot: number;
   /** Agent spec of the anchor. */
   agent: string;
-  /** Measured rating, if there is one. */
+  /** Measured rating; absent if the anchor has not been measured. */
   rating?: number;
   /** Lower end of the rating's confidence interval. */
   low?: number;
@@ -192,9 +192,7 @@ export interface Limits {
   message_bytes: number;
   /** Maximum size in bytes of all messages except `reset`, `step`, `restore`, `clone` and `snapshot`. */
   request_bytes: number;
-  /**
-   * Maximum number of entries of one list or map. Lists with one entry per environment are limited by `batch` instead.
-   */
+  /** Maximum number of entries of one list or map. `batch` limits lists with one entry per environment. */
   list: number;
   /** Maximum nesting depth of maps and lists, including the message itself. */
   depth: number;
@@ -203,8 +201,8 @@ export interface Limits {
   /** Maximum requests per second, averaged over a few seconds; 0: no limit. */
   requests_per_s: number;
   /**
-   * Maximum HTTP requests per second of one IP address, averaged over a few seconds; 0: no limit. Some requests count
-   * as several.
+   * Maximum HTTP requests per second of one IP address, averaged over a few seconds; 0: no limit. A request for a game
+   * with parameters counts as ten.
    */
   pages_per_s: number;
   /** Maximum number of environment handles per session. */
@@ -240,15 +238,15 @@ export interface Limits {
   /** Milliseconds within which `hello` must arrive. */
   hello_ms: number;
   /**
-   * Milliseconds after which a connection is closed if its client accepts no byte of what the server writes. The client
-   * can resume. Before `welcome`, `hello_ms` applies.
+   * Milliseconds after which a connection is closed if its client reads no bytes. The client can resume. Before
+   * `welcome`, `hello_ms` applies.
    */
   write_stall_ms: number;
   /** Maximum number of bytes that a client may send before `welcome`. */
   hello_bytes: number;
   /** Maximum number of connections per IP address. */
   address_connections: number;
-  /** Maximum number of connections over all addresses. A tenth is reserved for clients with a token. */
+  /** Maximum number of connections over all addresses. A tenth of them is reserved for clients with a token. */
   connections: number;
   /** Maximum number of connections per IP address that have not completed `hello`. */
   address_hellos: number;
@@ -314,8 +312,8 @@ export interface PictureView {
   /** SVG document. Clickable elements carry `data-cell`. */
   svg: string;
   /**
-   * Sequence of cells that a person clicks to play each legal action of the seat to move, by action id. Actions without
-   * cells are omitted.
+   * Cells to click, in order, for each legal action of the seat to move, by action id. Actions without cells are
+   * omitted.
    */
   gestures?: Record<string, string[]>;
 }
@@ -324,7 +322,7 @@ export interface PictureView {
 export interface Preset {
   /** Parameters that the preset sets. */
   params: Json;
-  /** One-line description: changes to the defaults, and origin. */
+  /** One-line description: differences from the defaults, and source of the parameters. */
   note: string;
 }
 
@@ -458,7 +456,7 @@ export interface Spec {
   max_return: number;
   /** Upper bound on the moves of an episode. A joint move counts once; chance outcomes do not count. */
   max_length: number;
-  /** Number of action ids, A: ids are `0..A`. */
+  /** Number A of action ids; the ids are 0 to A - 1. */
   actions: number;
   /** Exclusive upper bound on chance outcome ids; 0 without chance. */
   max_chance: number;
@@ -652,7 +650,7 @@ export interface Open {
   chance?: ChanceBy;
   /** Reset mode of finished environments. */
   autoreset?: Autoreset;
-  /** Views included in batches. Absent: `tensor`, if the game has one. */
+  /** Views included in batches. Absent: `tensor`, if the game has a tensor. */
   views?: GymView[];
   /** Layout of the tensor: `ludex`, or a layout that the spec lists. */
   layout?: string;
@@ -663,8 +661,8 @@ export interface Open {
   /** Consequence of an illegal action. */
   on_illegal?: OnIllegal;
   /**
-   * Maximum number of moves in an episode, where a joint move counts as one move and chance does not count. A longer
-   * episode is truncated. Absent: no limit.
+   * Maximum number of moves in an episode; longer episodes are truncated. A joint move counts as one move, and chance
+   * outcomes do not count. Absent: no limit.
    */
   max_steps?: number;
   /** True to store episode records on the server. */
@@ -692,8 +690,8 @@ export interface StepRequest {
   /** Indices of the environments to step; absent: all. */
   envs?: SentColumn;
   /**
-   * Action ids; -1: no action. One per environment or, in games with joint moves of which the client plays several
-   * seats, one per environment and seat.
+   * Action ids; -1: no action. One id per environment; if the game has joint moves and the client plays several seats,
+   * one id per environment and seat.
    */
   actions?: SentColumn;
   /** Moves as ids, texts and documents; `null`: no move. */
@@ -759,8 +757,8 @@ export interface Join {
   /** Name of the queue. Only joins in the same queue are matched with each other. */
   queue?: string;
   /**
-   * Server agents for the other seats: one per seat in seat order, or one for all of them. The match then starts at
-   * once.
+   * Server agents that play the remaining seats: one agent per seat, in seat order, or a single agent for all of them.
+   * With `against`, the match starts immediately.
    */
   against?: string[];
   /**
@@ -876,8 +874,8 @@ export interface Enrol {
   /** Number of candidates. The run starts when all candidates have enrolled. */
   candidates?: number;
   /**
-   * False if the matches of the run do not count for ratings. Such a run belongs to no season. The first request sets
-   * it.
+   * True if the run's matches count for ratings. A run with `false` belongs to no season. Only the run's first request
+   * sets this value.
    */
   rated?: boolean;
   /** Views included in turns. */
@@ -1065,8 +1063,8 @@ export interface Viewed {
   /** Name of the current phase, in games with several phases. */
   phase?: string;
   /**
-   * Key under which the spec's `proposals` contain the schema for documents of the seat. Absent: the seat does not act,
-   * or documents are not accepted.
+   * Key of the schema for the seat's documents in the spec's `proposals`. Absent: the seat does not act, or documents
+   * are not accepted.
    */
   schema?: string;
 }
@@ -1101,7 +1099,7 @@ export interface Queued {
   re?: number;
   /** Id of the join. */
   join: string;
-  /** Number of joins waiting in the queue, including this one. */
+  /** Number of joins waiting in the queue, including this join. */
   waiting: number;
   /** Estimated waiting time in milliseconds, if known. */
   eta_ms?: number;
@@ -1165,10 +1163,7 @@ export interface TurnMessage {
   view: SeatView;
   /** Name of the current phase, in games with several phases. */
   phase?: string;
-  /**
-   * Key under which the spec's `proposals` contain the schema for documents in this turn; absent: documents are not
-   * accepted.
-   */
+  /** Key of the schema for documents of this turn in the spec's `proposals`. Absent: documents are not accepted. */
   schema?: string;
 }
 
@@ -1357,11 +1352,7 @@ export interface Draining {
   resume: boolean;
 }
 
-/**
- * The refusal of a request, sent to the client as the message `error`.
- *
- * Smaller than 128 bytes, the limit of clippy's `result_large_err`.
- */
+/** The refusal of a request, sent to the client as the message `error`. */
 export interface ErrorMessage {
   type: 'error';
   re?: number;

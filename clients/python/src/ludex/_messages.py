@@ -172,13 +172,13 @@ class Open(TypedDict):
         rotate: Rotation of the entries of `seats` from episode to episode.
         chance: Source of chance outcomes.
         autoreset: Reset mode of finished environments.
-        views: Views included in batches. Absent: `tensor`, if the game has one.
+        views: Views included in batches. Absent: `tensor`, if the game has a tensor.
         layout: Layout of the tensor: `ludex`, or a layout that the spec lists.
         mask: Encoding of legal actions. Absent: `u1` up to 512 actions, else `ids`.
         observer: Seats whose views batches contain.
         on_illegal: Consequence of an illegal action.
-        max_steps: Maximum number of moves in an episode, where a joint move counts as one
-            move and chance does not count. A longer episode is truncated. Absent: no limit.
+        max_steps: Maximum number of moves in an episode; longer episodes are truncated. A
+            joint move counts as one move, and chance outcomes do not count. Absent: no limit.
         record: True to store episode records on the server.
     """
 
@@ -239,8 +239,8 @@ class StepEnvs(TypedDict):
     Attributes:
         env: Handle of the environments.
         envs: Indices of the environments to step; absent: all.
-        actions: Action ids; -1: no action. One per environment or, in games with joint moves
-            of which the client plays several seats, one per environment and seat.
+        actions: Action ids; -1: no action. One id per environment; if the game has joint
+            moves and the client plays several seats, one id per environment and seat.
         moves: Moves as ids, texts and documents; `null`: no move.
     """
 
@@ -357,8 +357,9 @@ class Join(TypedDict):
         game: Game id, or a complete game string. Ignored with a `ticket`.
         params: Parameters of the game, which override the parameters in the game string.
         queue: Name of the queue. Only joins in the same queue are matched with each other.
-        against: Server agents for the other seats: one per seat in seat order, or one for all
-            of them. The match then starts at once.
+        against: Server agents that play the remaining seats: one agent per seat, in seat
+            order, or a single agent for all of them. With `against`, the match starts
+            immediately.
         seat: Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P
             in match j, where P is the number of players.
         slots: Maximum number of simultaneous matches.
@@ -534,8 +535,8 @@ class Enrol(TypedDict):
         only: Ids of the suite's parts to play; empty: all parts.
         roles: Server agents for the roles of the suite, by role name.
         candidates: Number of candidates. The run starts when all candidates have enrolled.
-        rated: False if the matches of the run do not count for ratings. Such a run belongs to
-            no season. The first request sets it.
+        rated: True if the run's matches count for ratings. A run with `false` belongs to no
+            season. Only the run's first request sets this value.
         views: Views included in turns.
         layout: Layout of the tensor: `ludex`, or a layout that is listed in the specs of all
             games of the run.
@@ -578,13 +579,13 @@ class Limits(TypedDict):
             `too_large`.
         request_bytes: Maximum size in bytes of all messages except `reset`, `step`,
             `restore`, `clone` and `snapshot`.
-        list: Maximum number of entries of one list or map. Lists with one entry per
-            environment are limited by `batch` instead.
+        list: Maximum number of entries of one list or map. `batch` limits lists with one
+            entry per environment.
         depth: Maximum nesting depth of maps and lists, including the message itself.
         window: Maximum number of requests without a reply.
         requests_per_s: Maximum requests per second, averaged over a few seconds; 0: no limit.
         pages_per_s: Maximum HTTP requests per second of one IP address, averaged over a few
-            seconds; 0: no limit. Some requests count as several.
+            seconds; 0: no limit. A request for a game with parameters counts as ten.
         envs: Maximum number of environment handles per session.
         batch: Maximum number of environments per handle.
         batch_bytes: Maximum size of one `batch` reply in bytes.
@@ -606,13 +607,12 @@ class Limits(TypedDict):
         grace_ms: Milliseconds for which a disconnected session can be resumed and its seats
             are reserved.
         hello_ms: Milliseconds within which `hello` must arrive.
-        write_stall_ms: Milliseconds after which a connection is closed if its client accepts
-            no byte of what the server writes. The client can resume. Before `welcome`,
-            `hello_ms` applies.
+        write_stall_ms: Milliseconds after which a connection is closed if its client reads no
+            bytes. The client can resume. Before `welcome`, `hello_ms` applies.
         hello_bytes: Maximum number of bytes that a client may send before `welcome`.
         address_connections: Maximum number of connections per IP address.
-        connections: Maximum number of connections over all addresses. A tenth is reserved for
-            clients with a token.
+        connections: Maximum number of connections over all addresses. A tenth of them is
+            reserved for clients with a token.
         address_hellos: Maximum number of connections per IP address that have not completed
             `hello`.
         hellos: Maximum number of connections over all addresses that have not completed
@@ -789,7 +789,7 @@ class Spec(TypedDict):
         max_return: Greatest possible return of a seat.
         max_length: Upper bound on the moves of an episode. A joint move counts once; chance
             outcomes do not count.
-        actions: Number of action ids, A: ids are `0..A`.
+        actions: Number A of action ids; the ids are 0 to A - 1.
         max_chance: Exclusive upper bound on chance outcome ids; 0 without chance.
         legal: Wire form of legal actions.
         views: Views that the game supports.
@@ -900,7 +900,8 @@ class Preset(TypedDict):
 
     Attributes:
         params: Parameters that the preset sets.
-        note: One-line description: changes to the defaults, and origin.
+        note: One-line description: differences from the defaults, and source of the
+            parameters.
     """
 
     params: dict[str, Any]
@@ -908,13 +909,13 @@ class Preset(TypedDict):
 
 
 class Anchor(TypedDict):
-    """One anchor of a game's ladder.
+    """An anchor of a game's ladder.
 
     Attributes:
         level: Level on the ladder; 0: random.
         bot: Number of the bot within its level, from 1.
         agent: Agent spec of the anchor.
-        rating: Measured rating, if there is one.
+        rating: Measured rating; absent if the anchor has not been measured.
         low: Lower end of the rating's confidence interval.
         high: Upper end of the rating's confidence interval.
     """
@@ -1097,8 +1098,8 @@ class PictureView(TypedDict):
 
     Attributes:
         svg: SVG document. Clickable elements carry `data-cell`.
-        gestures: Sequence of cells that a person clicks to play each legal action of the seat
-            to move, by action id. Actions without cells are omitted.
+        gestures: Cells to click, in order, for each legal action of the seat to move, by
+            action id. Actions without cells are omitted.
     """
 
     svg: str
@@ -1119,8 +1120,8 @@ class Viewed(TypedDict):
         parsed: Ids of the texts in the request's `parse`; `null` for a text that is not an
             action.
         phase: Name of the current phase, in games with several phases.
-        schema: Key under which the spec's `proposals` contain the schema for documents of the
-            seat. Absent: the seat does not act, or documents are not accepted.
+        schema: Key of the schema for the seat's documents in the spec's `proposals`. Absent:
+            the seat does not act, or documents are not accepted.
     """
 
     tensor: NotRequired[dict[str, Tensor] | None]
@@ -1165,7 +1166,7 @@ class Queued(TypedDict):
 
     Attributes:
         join: Id of the join.
-        waiting: Number of joins waiting in the queue, including this one.
+        waiting: Number of joins waiting in the queue, including this join.
         eta_ms: Estimated waiting time in milliseconds, if known.
     """
 
@@ -1295,8 +1296,8 @@ class TurnFrame(_TurnFrame):
         names: Text of each legal action, in the order of `legal` (view `texts`).
         view: Views of the state for the seat.
         phase: Name of the current phase, in games with several phases.
-        schema: Key under which the spec's `proposals` contain the schema for documents in
-            this turn; absent: documents are not accepted.
+        schema: Key of the schema for documents of this turn in the spec's `proposals`.
+            Absent: documents are not accepted.
     """
 
     seq: int
@@ -1436,7 +1437,8 @@ class MatchEventMove(MatchEventBase):
         action: Id of the action, if the move has one and the viewer may see it.
         text: Text of the move.
         ms: Thinking time of the move in milliseconds.
-        forced: True if the illegal-move policy played the move instead of the agent.
+        forced: True if the agent did not choose the move: a move of the illegal-move policy,
+            a seat's only legal move, or a move of the given start.
     """
 
     kind: Literal["move"]
@@ -1757,8 +1759,7 @@ Fault: TypeAlias = Literal["client", "agent", "server"]
 
 
 class Refusal(TypedDict):
-    """The refusal of a request, sent to the client as the message `error`. Smaller than 128
-    bytes, the limit of clippy's `result_large_err`.
+    """The refusal of a request, sent to the client as the message `error`.
 
     Attributes:
         code: Reason of the refusal, for programs.
@@ -1793,8 +1794,7 @@ class Record(TypedDict):
     Attributes:
         ludex: Version of the record format, currently 1.
         episode: Id of the episode; equal to the match id for a match.
-        number: Number of the episode under its seed, from which the key of the chance draws
-            is derived; 0 for a match.
+        number: Episode number, a part of the key of the chance draws; 0 for a match.
         flags: Special conditions of the episode, e.g. `peek`.
         game: Id of the game.
         params: Complete parameters, including defaults.
@@ -1807,8 +1807,8 @@ class Record(TypedDict):
         illegal: Handling of illegal moves.
         seed_commit: Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's
             decimal text.
-        start: Number of events in the prescribed opening, which is not chosen by agents or by
-            the seed.
+        start: Number of events in the given start, which neither the agents nor the seed
+            determine.
         started: Start time, UTC in RFC 3339.
         events: Events in order of play.
         returns: Return of each seat.
@@ -1818,11 +1818,11 @@ class Record(TypedDict):
         ended: End time, UTC in RFC 3339.
         stall_ms: Milliseconds for which the server was stalled and could not receive
             messages; excluded from the clocks.
-        mirror: Baseline for each seat: the return in a mirror match, in which the server's
-            opponent plays every seat with the same seed. Recorded if each match of the agent
-            has a different seed.
-        run: Run that the match belongs to.
-        pair: Pair that the match belongs to: same seed, swapped seats.
+        mirror: Return of each seat in the mirror match: a match with the same seed, in which
+            the server's agent plays every seat. Absent without a mirror match.
+        run: Name of the run to which the match belongs.
+        pair: Id of the pair to which the match belongs. The matches of a pair have the same
+            seed and swapped seats.
         seed: Seed of the episode, in decimal.
         salt: Salt of `seed_commit`: 16 bytes as 32 hex digits.
         digest: Final value of the digest chain, in hex.
@@ -1866,8 +1866,8 @@ class RecordSeat(TypedDict):
         name: Name of the agent.
         version: Version of the agent.
         kind: Kind of the agent.
-        spec: Agent spec, if the server ran the agent; the name of a program or language model
-            of the server's operator.
+        spec: Agent spec, if the server ran the agent; for an agent that the operator
+            configured, its configured name.
     """
 
     name: str
@@ -1920,7 +1920,8 @@ class MoveRecord(TypedDict):
         ms: Thinking time in milliseconds.
         tries: Refused attempts before the move.
         notes: Notes that accompanied the move.
-        forced: True if the illegal-move policy played the move instead of the agent.
+        forced: True if the agent did not choose the move: a move of the illegal-move policy,
+            a seat's only legal move, or a move of the given start.
         more: True if more moves of the same joint turn follow.
     """
 
