@@ -1,7 +1,6 @@
 //! Throughput of encoding and decoding messages, as MessagePack and JSON.
 //!
-//! `cargo bench -p ludex-protocol` reports frame bytes per second. Decoding includes the checks that a server or client
-//! performs.
+//! `cargo bench -p ludex-protocol` reports frame bytes per second. Decoding includes all checks of received messages.
 
 use std::hint::black_box;
 

@@ -38,7 +38,7 @@ impl Encoding {
         message.write(self, id, 256)
     }
 
-    /// Encodes a server's message. `re` is the `id` of the request for a reply, and `None` for an event.
+    /// Encodes a server's message. In a reply, `re` is the `id` of its request; in an event, `re` is `None`.
     ///
     /// # Errors
     /// Fails if a number is not finite.

@@ -298,8 +298,8 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// Returns the candidate with the highest Jaro-Winkler similarity to `word`; `None` if no candidate is similar. Words
-/// at edit distance one always count as similar; a swap of neighboring letters is one edit. If the lengths differ by
-/// more than a factor of two, the shorter word must be a prefix of the longer word.
+/// of several letters at edit distance one count as similar; a swap of neighboring letters is one edit. If the lengths
+/// differ by more than a factor of two, the shorter word must be a prefix of the longer word.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     if word.len() > LONGEST {
@@ -312,7 +312,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         if short * 2 < long && !word.starts_with(&candidate) && !candidate.starts_with(&word) {
             return 0.0;
         }
-        // One-letter words at distance one have nothing in common.
+        // Words of one letter are excluded: at distance one, they have no letter in common.
         let slip = if long > 1 && strsim::osa_distance(&word, &candidate) == 1 { 0.9 } else { 0.0 };
         strsim::jaro_winkler(&word, &candidate).max(slip)
     };
@@ -340,7 +340,7 @@ pub fn truncate_text(text: &str) -> String {
     }
 }
 
-/// Consequence of a closed connection for its session.
+/// Rule for resuming a session after its connection was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResumeRule {
     /// The session can be resumed with its key.
@@ -351,14 +351,14 @@ pub enum ResumeRule {
     No,
 }
 
-/// A close code with its name and its consequence for the session.
+/// A close code with its name and its rule for resuming the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Close {
     /// Close code of the WebSocket frame.
     pub code: u16,
     /// Name of the close code, sent as the reason (a sentence may follow).
     pub name: &'static str,
-    /// Rule for resuming the session.
+    /// Rule for resuming the session after this close code.
     pub resume: ResumeRule,
 }
 

@@ -113,7 +113,7 @@ impl Encoding {
             Some(Scalar::Int(int)) if int.unsigned_abs() <= MAX_INT as u64 => Some(int),
             _ => None,
         };
-        // Once the head is complete, the pass stops within the map, which the decoders report as an error.
+        // A complete head stops the pass inside the map. Decoders report that as an error, so `read` is then false.
         if !read && !head.is_complete() {
             let error = Refusal::new(ErrorCode::BadMessage, "expected a message: a map with the field `type`");
             return Err(reader.tree().err().unwrap_or_else(|| reader.reject(error)));
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
         Err(self.reject(Refusal::new(ErrorCode::BadFrame, text)))
     }
 
-    /// Decodes the frame, which must contain exactly one value. Returns the decoder's message on failure.
+    /// Decodes the frame, which must contain exactly one value. On failure, returns the decoder's error text.
     fn value<T: DeserializeSeed<'a>>(&self, seed: T) -> Result<T::Value, String> {
         match self.encoding {
             Encoding::MsgPack => {

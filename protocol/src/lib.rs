@@ -48,7 +48,7 @@ pub use serde_helpers::MAX_INT;
 pub use spec::Spec;
 pub use tensor::{Tensor, Tensors};
 
-/// The `id` of a request, and the `re` of its reply: within plus or minus [`MAX_INT`].
+/// The `id` of a request, which its reply repeats as `re`: an integer between -[`MAX_INT`] and [`MAX_INT`].
 pub type Id = i64;
 
 /// Version of the protocol.

@@ -35,7 +35,7 @@ pub struct Limits {
     pub batch: u32,
     /// Maximum size of one `batch` reply in bytes.
     pub batch_bytes: u64,
-    /// Maximum number of plies that the server's agents search for one request, summed over its environments.
+    /// Maximum number of plies that the server's agents search for one request, summed over all its environments.
     pub search: u64,
     /// Maximum number of matches that a session plays or watches at the same time.
     pub matches: u32,

@@ -112,7 +112,7 @@ pub(crate) trait ServerBody {
         self
     }
 
-    /// Returns the approximate size in MessagePack in bytes, used as the initial buffer capacity.
+    /// Returns the approximate size of the MessagePack form in bytes, used as the initial buffer capacity.
     fn size_hint(&self) -> usize {
         256
     }
@@ -325,7 +325,7 @@ impl ClientMessage {
 }
 
 impl ServerMessage {
-    /// Returns the approximate size in MessagePack in bytes, used as the initial buffer capacity.
+    /// Returns the approximate size of the MessagePack form in bytes, used as the initial buffer capacity.
     pub fn size_hint(&self) -> usize {
         self.facts().size_hint()
     }

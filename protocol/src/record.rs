@@ -1,4 +1,4 @@
-//! Episode records: everything needed to reproduce one play of a game, as one JSON object per line.
+//! Episode records: everything needed to reproduce one episode of a game, as one JSON object per line.
 //!
 //! Also defines the types that records share with match messages: [`Clock`], [`IllegalPolicy`], [`Outcome`],
 //! [`EndReason`] and [`Notes`].
@@ -296,7 +296,7 @@ pub struct MoveRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Notes>,
     /// True if the agent did not choose the move: a move of the illegal-move policy, a seat's only legal move, or a
-    /// move of the given start.
+    /// move of the start that the suite prescribes.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub forced: bool,
     /// True if more moves of the same joint turn follow.
@@ -355,7 +355,7 @@ pub struct Header {
     /// Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's decimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_commit: Option<String>,
-    /// Number of events in the given start, which neither the agents nor the seed determine.
+    /// Number of first events that the suite prescribes. Neither the agents nor the seed determine these events.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub start: u32,
     /// Start time, UTC in RFC 3339.

@@ -24,7 +24,7 @@ pub mod to_move {
 }
 
 /// `batch`: reply to `reset`, `step` and `restore`. Contains one row per requested environment, in the order of the
-/// request (R rows, P players, A actions).
+/// request. Shapes refer to R rows, P players and A actions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Batch {
@@ -33,7 +33,7 @@ pub struct Batch {
     /// Environment index of each row; absent: all environments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
-    /// Shape R: the seat to move, or a value of [`to_move`].
+    /// Shape R: the seat to move, or one of the constants in the module [`to_move`] (chance, simultaneous, over).
     pub to_move: Column<i8>,
     /// Shape R: the client's seat; present if the client plays exactly one seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ pub struct Batch {
     /// Shape R x P: sum of rewards in the episode so far; present if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns: Option<Column<f64>>,
-    /// Shape R: 1 if the rules ended the episode.
+    /// Shape R: 1 if the rules or a forfeit ended the episode.
     pub terminated: Column<u8>,
     /// Shape R: 1 if the step limit ended the episode.
     pub truncated: Column<u8>,
@@ -235,7 +235,7 @@ pub struct ChanceRows {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FinalRows {
-    /// Position of each entry's row in this reply.
+    /// For each entry, the position of its environment's row in this reply.
     pub at: Column<u32>,
     /// The client's seat in the ended episode; present if the client plays exactly one seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -252,7 +252,7 @@ pub struct FinalRows {
     /// Final text views, in the form of `batch.text`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Vec<String>>,
-    /// Shape entries x P: returns of the ended episodes.
+    /// Shape entries x P: return of each seat in the ended episode.
     pub returns: Column<f64>,
     /// Number of moves of seats in the ended episodes.
     pub length: Column<u32>,
@@ -262,8 +262,8 @@ pub struct FinalRows {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {
-    /// Position of each episode's row in this reply, one entry per episode.
+    /// For each skipped episode, the position of its environment's row in this reply.
     pub at: Column<u32>,
-    /// Shape entries x P: returns of the skipped episodes.
+    /// Shape entries x P: return of each seat in the skipped episode.
     pub returns: Column<f64>,
 }

@@ -43,7 +43,7 @@ pub enum EventKind {
         #[serde(default, deserialize_with = "or_default")]
         ms: u64,
         /// True if the agent did not choose the move: a move of the illegal-move policy, a seat's only legal move, or
-        /// a move of the given start.
+        /// a move of the start that the suite prescribes.
         #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
         forced: bool,
     },

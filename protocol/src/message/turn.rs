@@ -38,8 +38,8 @@ pub struct SeatView {
 pub struct PictureView {
     /// SVG document. Clickable elements carry `data-cell`.
     pub svg: String,
-    /// Cells to click, in order, for each legal action of the seat to move, by action id. Actions without cells are
-    /// omitted.
+    /// Cells to click for each legal action of the seat to move, in click order. The keys are action ids. Actions
+    /// without cells are omitted.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub gestures: BTreeMap<String, Vec<String>>,
 }
@@ -76,7 +76,8 @@ pub struct TurnFrame {
     /// Name of the current phase, in games with several phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Key of the schema for documents of this turn in the spec's `proposals`. Absent: documents are not accepted.
+    /// Key in the spec's `proposals`: names the JSON Schema for documents in this turn. Absent: documents are not
+    /// accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
 }

@@ -28,7 +28,7 @@ pub(super) fn write(record: &Record) -> serde_json::Result<String> {
     String::from_utf8(line).map_err(serde::de::Error::custom)
 }
 
-/// Writes an event. Events without tries, notes and documents (nearly all events) are formatted directly.
+/// Writes an event. Events without tries, notes or documents (nearly all events) are formatted directly.
 fn write_event(event: &RecordEvent, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let mut number = |name: &str, number: u64| {
         line.extend_from_slice(name.as_bytes());

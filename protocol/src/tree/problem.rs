@@ -110,7 +110,7 @@ fn described(unexpected: Unexpected) -> String {
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Unsigned(value) => value.to_string(),
         Unexpected::Signed(value) => value.to_string(),
-        // `4` would look valid.
+        // Display would print 4.0 as `4`, which looks like a valid integer.
         Unexpected::Float(value) => format!("the float {value:?}"),
         Unexpected::Str(text) => format!("{:?}", truncate_text(text)),
         Unexpected::Bytes(_) => "bytes".to_owned(),

@@ -328,7 +328,7 @@ fn every_list_and_text_has_limit() {
                     let read = encoding.read_client(&frame, &limits);
                     let checked =
                         read.map_err(|r| r.error.code).and_then(|(_, m)| m.check(&limits).map_err(|e| e.code));
-                    // `act` and `step` are decoded without a tree; their own `check` applies the limits.
+                    // `act` and `step` are decoded without a tree, so only their `check` applies the limits.
                     let straight = ["act", "step"].contains(&kind);
                     let bulk = ["reset", "restore", "clone", "snapshot"].contains(&kind) && !value.is_array();
                     match straight || bulk {

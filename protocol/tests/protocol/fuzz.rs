@@ -1,6 +1,6 @@
 //! Fuzz tests: the codec never panics, and accepted frames round-trip.
 //!
-//! The generator is seeded, so every run uses the same frames. `LUDEX_TEST_SCALE` multiplies their number.
+//! The generator is seeded, so every run uses the same frames. `LUDEX_TEST_SCALE` multiplies the number of frames.
 
 use std::path::PathBuf;
 
