@@ -121,7 +121,7 @@ impl fmt::Display for AnchorTable {
                 whole(a.rating)
             )?;
         }
-        // Three decimals, the precision that `draws` parses.
+        // A share that rounds to 0.000 is omitted, since `draws` returns 0 for a page without a share.
         if self.draws >= 0.0005 {
             writeln!(f, "\n{DRAWS}{:.3}.", self.draws)?;
         }
@@ -186,7 +186,7 @@ mod tests {
     const PAGE: &str = "# A game\n\n## Anchors\n\nTwo of them.\n\n## Versions\n\n2. Now.\n";
 
     #[test]
-    fn ratings_are_read_only_from_matching_table() {
+    fn ratings_come_only_from_matching_table() {
         let page = table("a(n=1)", 100.4).on(PAGE).unwrap();
         assert!(page.starts_with("# A game\n\n## Anchors\n\nTwo of them.\n\n<!-- ladder a(n=1)@2/"), "{page}");
         assert!(page.ends_with("<!-- end of ladder -->\n\n## Versions\n\n2. Now.\n"), "{page}");

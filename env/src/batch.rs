@@ -72,8 +72,8 @@ pub struct BatchConfig {
     pub record: bool,
     /// Base seed for a first reset without seeds: environment i uses `seed + i`.
     pub seed: u64,
-    /// Scheduler to which long calls yield between entries that are texts or documents, between snapshots, and between
-    /// moves of server agents. If the scheduler stops a call, the environments are left in an unspecified state.
+    /// Scheduler of long calls, which pause between texts or documents, between snapshots, and between moves of server
+    /// agents. If the scheduler stops a call, the environments are left in an unspecified state.
     pub scheduler: Option<Arc<dyn Scheduler>>,
 }
 
@@ -116,7 +116,7 @@ pub enum ResetSeeds {
 /// Snapshots to restore, each decoded on demand.
 pub type SnapshotIter<'a> = dyn ExactSizeIterator<Item = Result<Snapshot, Refusal>> + 'a;
 
-/// The seed and moves of one environment: small to transmit, and verified by replay when restored.
+/// The seed and moves of one environment: small to transmit. Restoring plays every move again, with checks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Format version, currently 1.
@@ -175,8 +175,8 @@ pub trait DynBatch: Send {
     fn row_bytes(&self) -> usize;
     /// Returns the number of environments.
     fn count(&self) -> usize;
-    /// Returns the number of entries per row of [`Actions`]: 1 in sequential games and if the client plays exactly one
-    /// seat; otherwise the number of seats.
+    /// Returns the number of entries per row of [`Actions`]: 1 if the game is sequential or the client plays exactly
+    /// one seat, else the number of seats.
     fn width(&self) -> usize;
     /// Returns the settings of the batch.
     fn config(&self) -> &BatchConfig;
@@ -213,7 +213,7 @@ pub trait DynBatch: Send {
     /// # Errors
     /// Fails on an index out of range or an environment that was never reset.
     fn snapshot(&self, rows: Option<&[u32]>, seats: &[String]) -> Result<Vec<Snapshot>, Refusal>;
-    /// Restores `rows` by replaying snapshots, and checks every move. Stops at the first invalid snapshot.
+    /// Restores `rows`: plays the moves of their snapshots with checks. Stops at the first invalid snapshot.
     ///
     /// # Errors
     /// Fails if `items` yields an error, or on a snapshot with a different rules hash or an invalid move. No

@@ -1,8 +1,8 @@
 //! Conformance suite: the laws that every game must satisfy, for this crate's tests and for authors of new games.
 //!
 //! [`game`] plays seeded random episodes and checks their positions. Views must hide and reveal the right information,
-//! and illegal moves must change nothing. Records must replay, and batches must agree with single environments. A fault
-//! is one sentence that names the game, the seed, the ply and the law.
+//! and illegal moves must change nothing. Playing an episode again must give the same positions, and batches must agree
+//! with single environments. A fault is one sentence that names the game, the seed, the ply and the law.
 
 use std::ops::Range;
 

@@ -158,7 +158,7 @@ impl Draw {
         episode_key(purpose, self.game, self.seed, self.episode)
     }
 
-    /// Returns the random stream of the illegal-move policy for one turn of a seat. Replays get the same stream.
+    /// Returns the random stream of the illegal-move policy for one turn of a seat. Equal arguments give equal streams.
     pub fn policy(&self, seat: usize, turn: u32) -> Stream {
         Stream::from_text(&format!("{}:{seat}:{turn}", hex::encode(self.other("policy"))))
     }

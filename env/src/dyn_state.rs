@@ -117,7 +117,7 @@ pub trait DynState: Send + Sync {
     fn outcome_text(&self, a: Action) -> String;
     /// Returns the name of the current phase, in games with several phases.
     fn phase(&self) -> Option<&'static str>;
-    /// Returns the key under which the spec's `proposals` contain the schema for documents of `seat` in this state.
+    /// Returns a key in the spec's `proposals`, which names the JSON Schema for documents of `seat` in this state;
     /// `None` if documents are not accepted.
     fn schema(&self, seat: Seat) -> Option<&str>;
     /// Samples a document that `seat`, which acts now, may play; `None` if the game samples none.

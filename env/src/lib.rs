@@ -3,8 +3,8 @@
 //! Each game implements the typed trait [`Game`] (parameters, states and rules) and the other traits in [`game`]. Hosts
 //! use type-erased interfaces: [`DynGame`] for the game, [`DynState`] for a position, [`DynView`] for the knowledge of
 //! one viewer, [`DynBatch`] for many environments stepped together. [`Games`] loads games by name, [`recording`] writes
-//! and replays records, and [`check`] contains the laws that every game must satisfy. This crate contains no games;
-//! `ludex-games` does.
+//! records and plays them again, and [`check`] contains the laws that every game must satisfy. This crate contains no
+//! games; `ludex-games` does.
 //!
 //! ```
 //! use ludex_env::game::{
@@ -16,7 +16,7 @@
 //! use schemars::JsonSchema;
 //! use serde::{Deserialize, Serialize};
 //!
-//! /// Two seats take one or two of the objects in turn; the seat that takes the last object wins.
+//! /// Two seats alternately take one or two objects; the seat that takes the last object wins.
 //! struct Countdown(Params);
 //!
 //! #[derive(Clone, Serialize, Deserialize, JsonSchema)]

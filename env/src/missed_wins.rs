@@ -66,7 +66,7 @@ fn won<G: CompleteGame>(game: &G, s: &G::State, seat: Seat) -> bool {
     }
 }
 
-/// Returns true if the opponent of `seat` has won, or is to move and can win at once.
+/// Returns true if the opponent of `seat` has won, or is to move and can win immediately.
 fn exposed<G: CompleteGame>(game: &G, s: &G::State, seat: Seat) -> bool {
     let other = 1 - (seat & 1);
     won(game, s, other)

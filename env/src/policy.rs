@@ -66,8 +66,8 @@ impl PriorAttempt {
 }
 
 /// A persistent store for an agent's external results, such as paid replies of an endpoint. A host that restarts after
-/// a crash replays the episode from the journal, without new requests. The agent chooses the keys; the host provides a
-/// separate journal for each episode and seat.
+/// a crash plays the episode again from the journal, without new requests. The agent chooses the keys; the host
+/// provides a separate journal for each episode and seat.
 pub trait Journal: Send + Sync {
     /// Returns the entry stored under `key`.
     fn find(&self, key: &str) -> Option<Value>;
@@ -233,10 +233,9 @@ impl<'a> MoveRequest<'a> {
     }
 }
 
-/// A synchronous agent, for hosts that need an action at once, such as batches with server agents.
+/// A synchronous agent, for hosts that wait for its action, such as batches with server agents.
 pub trait Policy: Send + Sync {
-    /// Returns a legal action. An illegal action forfeits the episode under `OnIllegal::Lose`, and is an error
-    /// otherwise.
+    /// Returns a legal action. In a batch, an illegal action forfeits the episode, whatever the setting `on_illegal`.
     fn choose(&self, ask: &MoveRequest<'_>) -> Action;
 
     /// Returns true if the agent needs the true state, for studies of the value of hidden information.

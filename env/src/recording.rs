@@ -1,4 +1,4 @@
-//! Records of episodes: construction during play ([`RecordBuilder`]) and replay ([`steps`]).
+//! Records of episodes: construction during play ([`RecordBuilder`]), and playing a record again ([`steps`]).
 //!
 //! Hosts push events as they happen. Code that displays or verifies a record iterates over the record's steps.
 
@@ -92,7 +92,7 @@ impl RecordBuilder {
         }
         footer.outcome =
             footer.reason.map(|reason| outcomes(spec, &footer.returns, reason, at_fault)).unwrap_or_default();
-        // The chain does not cover the members in OUTSIDE.
+        // The digest excludes the members in `OUTSIDE`, so they are removed while the footer is hashed.
         let (seed, salt) = (footer.seed.take(), footer.salt.take());
         let (run, pair) = (footer.run.take(), footer.pair.take());
         footer.digest = None;

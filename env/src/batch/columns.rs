@@ -99,7 +99,7 @@ impl Shape {
         let views = if self.all_seats { self.players } else { 1 };
         let mask = if self.mask == MaskForm::Ids { 4 * self.actions.min(64) } else { self.mask_bytes() };
         let array = |a: &Option<Array>| a.as_ref().map_or(0, |a| a.bytes);
-        // Estimate for structures and texts: a position rarely needs more.
+        // Estimate of 512 bytes for each structure or text: a position rarely needs more.
         let words = 512 * (usize::from(self.structure) + usize::from(self.text));
         views * (array(&self.obs) + array(&self.info) + mask + words) + 12 * self.players + 16
     }

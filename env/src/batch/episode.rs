@@ -18,13 +18,13 @@ use crate::typed::{Loaded, box_state};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
-    /// Not reset since the batch was opened.
+    /// The row has had no episode since the batch was opened.
     New,
-    /// An action of the client is pending.
+    /// The episode is running.
     Live,
-    /// Ended by the rules.
+    /// The rules, or a forfeit, ended the episode.
     Terminated,
-    /// Ended by the step limit.
+    /// The step limit ended the episode.
     Truncated,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct RowContext {
     /// Rotation of the episode: entry (k + shift) mod P of `seats` plays seat k, where P is the number of seats.
     pub(super) shift: usize,
     pub(super) said: EpisodeDocuments,
-    /// Sum of each seat's rewards at the client's last action, in games with step rewards.
+    /// Sum of each seat's rewards up to the client's last action, in games with step rewards.
     pub(super) base: Vec<f64>,
     /// Final return of each seat after a forfeit.
     pub(super) forfeit: Option<Vec<f64>>,
@@ -317,7 +317,7 @@ impl<G: CompleteGame> Envs<G> {
                 return Ok(());
             }
         }
-        let message = format!("environment {i}: {SKIP_LIMIT} episodes in a row ended before the client could act");
+        let message = format!("environment {i}: {SKIP_LIMIT} consecutive episodes ended before the client could act");
         Err(Refusal::new(ErrorCode::Limit, message).path("envs"))
     }
 

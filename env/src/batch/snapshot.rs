@@ -1,4 +1,4 @@
-//! Snapshots: a seed and moves, replayed with checks on restore.
+//! Snapshots: a seed and moves. Restoring a snapshot plays its moves again, with checks.
 
 use ludex_protocol::message::FinalRows;
 use ludex_protocol::record::{ChanceRecord, MoveRecord, RecordEvent};
@@ -22,7 +22,7 @@ enum HistoryEntry<'a> {
 }
 
 impl<G: CompleteGame> Envs<G> {
-    /// Replays row `i` and calls `each` with every history entry, in order.
+    /// Plays the history of row `i` again and calls `each` with every entry, in order.
     fn for_each_entry(&self, i: usize, mut each: impl FnMut(HistoryEntry<'_>)) {
         let (c, history) = (&self.cold[i], &self.hot[i].history);
         let (mut s, mut k) = (self.of.game.start(), 0);
@@ -148,7 +148,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Replays a snapshot, checks every move, and returns the resulting row.
+    /// Plays the moves of a snapshot with checks and returns the resulting row.
     pub(super) fn restore_row(&self, i: usize, item: &Snapshot) -> Result<(RowState<G::State>, RowContext), String> {
         let spec = &self.of.spec;
         if item.v != 1 || item.hash != spec.hash {
@@ -168,16 +168,16 @@ impl<G: CompleteGame> Envs<G> {
         }
         // The chance outcomes in a snapshot need not follow from its seed.
         fork.cold[0].seeded = false;
-        // The client already received the rewards before the snapshot.
+        // The next reward counts from here, since the client already received the rewards before the snapshot.
         let mut base = std::mem::take(&mut fork.cold[0].base);
         fork.returns(0, &mut base);
         fork.cold[0].base = base;
         if fork.hot[0].status == Status::Live {
-            // If this batch has different settings, chance or a server agent may be to move.
+            // Chance or a server agent may be to move, if the snapshot is from a batch with different settings.
             fork.advance(0);
         }
         let (Some(hot), Some(cold)) = (fork.hot.pop(), fork.cold.pop()) else {
-            return Err("internal error: the replay produced no environment".into());
+            return Err("internal error: the snapshot produced no environment".into());
         };
         Ok((hot, cold))
     }
@@ -235,7 +235,7 @@ impl<G: CompleteGame> Envs<G> {
         Ok(())
     }
 
-    /// Returns a copy of row `i` as a batch of one row, with `draw` as the source of chance. Used for replays.
+    /// Returns a copy of row `i` as a batch of one row, with `draw` as the source of chance.
     pub(super) fn single(&self, i: usize, draw: Draw) -> Envs<G> {
         let mut one = self.copy(&[i]);
         one.cold[0].draw = draw;

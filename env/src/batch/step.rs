@@ -70,7 +70,7 @@ impl<G: CompleteGame> Envs<G> {
             return self.write_flags(i, pos, out);
         }
         if self.hot[i].status != Status::Live {
-            // Next-step autoreset ignores the action.
+            // The episode has ended, and `check` passes only next-step autoreset, which ignores the action.
             self.next_episode(i);
             return self.due.push((i as u32, pos as u32));
         }
@@ -203,7 +203,7 @@ impl<G: CompleteGame> Envs<G> {
                 Ok(ParsedMove::Action(a)) => ids[k] = a as i32,
                 Ok(ParsedMove::Document(value)) => {
                     let seat = self.speaker(i, k % width).unwrap_or(0);
-                    // Any legal id, so that the row passes `check`, which accepts only ids.
+                    // Any legal id stands for the document, because `check` accepts only ids.
                     let mut legal = Nth { left: 0, kept: None };
                     self.of.game.legal(&self.hot[i].state, seat, &mut legal);
                     ids[k] = legal.kept.unwrap_or(0) as i32;
@@ -361,7 +361,7 @@ impl<G: CompleteGame> DynBatch for Envs<G> {
         for (pos, item) in items.enumerate() {
             self.config.pause()?;
             replayed.push(self.restore_row(rows.at(pos), &item?).map_err(|why| {
-                let message = format!("cannot replay snapshot {pos}: {why}");
+                let message = format!("cannot restore snapshot {pos}: {why}");
                 Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(pos)
             })?);
         }

@@ -53,7 +53,7 @@ fn choose(batch: &dyn DynBatch, i: usize, seed: u64, episode: u32, ply: u32) -> 
     Some(row)
 }
 
-/// Returns actions for all rows. Finished rows get zeros, which are ignored or request a reset.
+/// Returns actions for all rows. Finished rows get zeros; with next-step autoreset, any id starts a new episode.
 fn actions(batch: &dyn DynBatch, seed: u64, shown: &Batch) -> Option<Vec<i32>> {
     let mut all = Vec::new();
     for i in 0..batch.count() {

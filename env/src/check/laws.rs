@@ -13,7 +13,7 @@ use crate::game::{Action, Outcomes, ParsedMove, Seat, ToMove, Viewer};
 use crate::picture::{Gesture, MOST_BYTES};
 use ludex_protocol::Move;
 
-/// Checks the fast laws, at every position.
+/// Checks the laws that are fast enough for every position.
 pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let spec = s.spec();
     let turn = s.turn();
@@ -68,7 +68,7 @@ fn chance(s: &dyn DynState) -> Result<(), Fault> {
     law((sum - 1.0).abs() < 1e-9, || format!("expected probabilities that sum to 1, got {sum}"))
 }
 
-/// Checks the slow laws, at selected positions.
+/// Checks the laws that are too slow for every position.
 pub(super) fn thorough(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     names(s, rng)?;
     pictures(s)?;

@@ -120,7 +120,7 @@ fn ended(s: &dyn DynState) -> Result<(), Fault> {
     }
 }
 
-/// Checks that replaying `history` visits the positions recorded in `marks`.
+/// Checks that playing `history` from the start visits the positions recorded in `marks`.
 fn replayed(game: &GameRef, history: &[Event], marks: &[(usize, Print)]) -> Result<(), Fault> {
     let mut s = game.start();
     let mut marks = marks.iter();

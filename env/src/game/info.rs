@@ -58,7 +58,7 @@ pub enum Unit {
     Field(&'static [&'static str]),
 }
 
-/// A preset: its name, its parameters as JSON text, and a note on its origin and its changes to the defaults.
+/// A preset: its name, its parameters as JSON text, and a note on their source and differences from the defaults.
 pub type PresetText = (&'static str, &'static str, &'static str);
 
 /// An alternative name of a game, with a conversion of its parameters.

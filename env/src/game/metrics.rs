@@ -1,4 +1,4 @@
-//! Counts of moves for metrics, teams, and queries about the rules.
+//! Marks that metrics use, teams of seats, and queries about the rules.
 
 use ludex_protocol::error::Issue;
 use ludex_protocol::record::RefusedMove;
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::{Game, Marks, ParsedMove, Seat};
 
-/// Marks for metrics, teams, and queries about the rules.
+/// Marks that metrics use, teams of seats, and queries about the rules.
 pub trait GameMarks: Game {
-    /// Emits the marks of one step from `before` to `after`, in which the seats played `joint`. Called only while a
-    /// record is replayed. Every mark must be declared in [`GameInfo::marks`](super::GameInfo::marks). Default: none.
+    /// Emits the marks of one step from `before` to `after`, in which the seats played `joint`. Called only for steps
+    /// of records. Every mark must be declared in [`GameInfo::marks`](super::GameInfo::marks). Default: none.
     fn marks(&self, _before: &Self::State, _joint: &[Option<ParsedMove>], _after: &Self::State, _out: &mut Marks) {}
     /// Emits marks for the refused attempts `_tries` of `seat` in state `s`; `_tries` is usually empty. The conditions
     /// of [`marks`](GameMarks::marks) apply. Default: none.

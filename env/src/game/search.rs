@@ -8,7 +8,7 @@ pub trait GameSearch: Game {
     fn evaluate(&self, _s: &Self::State, _seat: Seat) -> Option<f64> {
         None
     }
-    /// Adds the legal actions that search should examine for `seat`, which is to move, to `out`, best first. Adds at
+    /// Adds to `out`, best first, the legal actions that search should examine for `seat`, which is to move. Adds at
     /// least one action, and may omit actions that are never sensible. Returns the length of the prefix that search
     /// examines in this order. Search orders the remaining actions by their success elsewhere in the tree. Default: all
     /// legal actions, prefix 0.
@@ -16,7 +16,7 @@ pub trait GameSearch: Game {
         self.legal(s, seat, out);
         0
     }
-    /// Adds the quiescence moves of `seat`, which is to move, to `_out`, best first. Search follows these legal
+    /// Adds to `_out`, best first, the quiescence moves of `seat`, which is to move. Search follows these legal
     /// actions, such as captures and replies to threats, beyond its depth limit before it evaluates a position. Returns
     /// true if the seat may also decline all of them and accept the evaluation. Default: adds none and returns true.
     fn quiescence_moves(&self, _s: &Self::State, _seat: Seat, _out: &mut Vec<Action>) -> bool {

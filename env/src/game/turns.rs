@@ -45,7 +45,7 @@ pub enum ToMove {
     Seat(Seat),
     /// Chance, which draws one of the outcomes from [`GameMoves::chance`](super::GameMoves::chance).
     Chance,
-    /// Several seats at once, in a joint move.
+    /// Several seats simultaneously, in a joint move.
     Simultaneous(SeatSet),
     /// No party: the episode has ended.
     Over,

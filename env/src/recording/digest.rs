@@ -39,7 +39,7 @@ pub(super) fn canonical_part(part: &impl Serialize) -> Result<Vec<u8>, NotCanoni
     canonical_text(&text).map_or_else(|| canonical(part), Ok)
 }
 
-/// Appends the canonical JSON text of an event to `out`. Events without tries, notes and documents (nearly all events)
+/// Appends the canonical JSON text of an event to `out`. Events without tries, notes or documents (nearly all events)
 /// are formatted directly, which is about ten times faster.
 ///
 /// # Errors

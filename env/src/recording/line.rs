@@ -79,7 +79,7 @@ struct AnyEvent<'a> {
 }
 
 fn event(text: &str) -> Option<RecordEvent> {
-    // serde would also accept a list in place of a struct.
+    // The filter refuses lists, which serde would accept in place of a struct.
     let any: AnyEvent = serde_json::from_str(text).ok().filter(|_| text.starts_with('{'))?;
     match any.kind {
         "chance" => Some(RecordEvent::Chance(ChanceRecord { action: any.action })),
@@ -103,13 +103,13 @@ fn event(text: &str) -> Option<RecordEvent> {
 pub enum Keep {
     /// Complete events, including all notes.
     All,
-    /// Events in which moves without tries and documents have no notes. Much faster than
+    /// Events without notes, except for moves with tries or a document, which may have notes. Much faster than
     /// [`All`](Keep::All). Omitted notes are still checked and covered by the digest.
     WithoutNotes,
 }
 
-/// Reads an event spelled exactly as this program writes events: a chance outcome, or a move without tries and
-/// documents. Nearly all events have this form. Appends the canonical form to `forms`; `spare` is a scratch buffer.
+/// Reads an event spelled exactly as this program writes events: a chance outcome, or a move with neither tries nor a
+/// document. Nearly all events have this form. Appends the canonical form to `forms`; `spare` is a scratch buffer.
 fn plain(scanner: &mut Scanner, keep: Keep, forms: &mut Vec<u8>, spare: &mut Vec<u8>) -> Option<RecordEvent> {
     if scanner.literal("{\"kind\":\"chance\",\"action\":") {
         let event = RecordEvent::Chance(ChanceRecord { action: Some(scanner.whole()?) });
@@ -167,7 +167,7 @@ pub fn read_line(line: &str, keep: Keep) -> Option<ParsedLine> {
     scanner.object(|scanner, key| match key.name() {
         "events" if events.is_some() => None,
         "events" => {
-            // Nearly every event takes at least this many bytes.
+            // Nearly every event takes at least 55 bytes.
             let list = events.insert(Vec::with_capacity(line.len() / 55));
             scanner.list(|scanner| {
                 let from = forms.len();
@@ -196,7 +196,7 @@ pub fn read_line(line: &str, keep: Keep) -> Option<ParsedLine> {
     }
     chain.push_canonical(&footer.canonical(&OUTSIDE)?);
     let record = Record { header: header.typed()?, events: events?, footer: footer.typed()? };
-    // `at_fault: null` differs from an absent `at_fault`, but the typed form cannot represent the difference.
+    // `at_fault: null` gets the slow path: the typed form cannot distinguish it from an absent `at_fault`.
     let unclear = record.footer.at_fault.is_none() && footer.members.iter().any(|m| m.key == "at_fault");
     (record.header.ludex == VERSION && !unclear).then(|| ParsedLine { record, digest: chain.hex() })
 }

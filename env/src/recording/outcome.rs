@@ -28,7 +28,7 @@ pub fn outcomes(spec: &Spec, returns: &[f64], reason: EndReason, at_fault: Optio
     returns.iter().map(outcome).collect()
 }
 
-/// Returns true if a seat caused the end of the match, which makes the match a forfeit.
+/// Returns true for the end reasons by which one seat forfeits the match.
 pub const fn is_forfeit(reason: EndReason) -> bool {
     matches!(
         reason,

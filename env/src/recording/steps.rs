@@ -1,4 +1,4 @@
-//! Replay of a record, step by step, with checked moves.
+//! Plays a record again, step by step, with checked moves.
 
 use std::fmt;
 
@@ -89,12 +89,12 @@ impl fmt::Display for ReplayStop {
 
 impl std::error::Error for ReplayStop {}
 
-/// Replays a record. Every part of a joint move except the last must have `more`.
+/// Starts playing a record again. Every part of a joint move except the last must have `more`.
 pub fn steps<'a>(game: &dyn DynGame, record: &'a Record) -> Replay<'a> {
     Replay { strict: true, ..Replay::new(game, &record.events) }
 }
 
-/// Returns the position after all events, replayed by [`steps`].
+/// Returns the position after all events. The field `more` of the events is not checked.
 ///
 /// # Errors
 /// Returns the first event that cannot be played.
@@ -121,7 +121,7 @@ pub fn submitted_move(attempt: &RefusedMove) -> Option<Move> {
     }
 }
 
-/// A replay of events, played one step at a time.
+/// Recorded events that are played again, one step at a time.
 pub struct Replay<'a> {
     events: &'a [RecordEvent],
     at: usize,
@@ -133,7 +133,7 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// Creates a replay of a list of events that does not check the field `more` of the events.
+    /// Starts before the first event. The field `more` of the events is not checked.
     pub fn new(game: &dyn DynGame, events: &'a [RecordEvent]) -> Self {
         let joint = vec![None; game.spec().players as usize];
         Replay { events, at: 0, before: game.start(), after: game.start(), strict: false, joint }
