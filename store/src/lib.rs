@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn values_that_json_cannot_represent_are_refused() {
         assert_eq!(text(&BTreeMap::from([("a", 1)])).unwrap(), r#"{"a":1}"#);
-        // The first value fails at once, the second after a part that could have been stored.
+        // The first value fails immediately, the second after a part that could have been stored.
         let broken = BTreeMap::from([((1, 2), "keys of a JSON object are texts")]);
         for refused in [text(&broken), text(&("whole", &broken))] {
             assert!(refused.unwrap_err().to_string().contains("key must be a string"));
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn missing_store_is_created_once_its_owner_releases_the_lock() {
+    async fn missing_store_is_created_after_its_owner_releases_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         // A server owns the directory, but its store does not exist yet.
         let owner = open::lock(folder.path()).unwrap();

@@ -76,7 +76,7 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreErro
     }
     let writer = prepared(&path, access).inspect_err(|_| {
         if fresh {
-            // An empty file would later be reported as lost data.
+            // The next start would report an empty file as lost data.
             let _ = fs::remove_file(&path);
         }
     })?;

@@ -20,7 +20,7 @@ pub fn restrict_new_files() {}
 #[cfg(unix)]
 pub(super) fn restrict(folder: &Path) {
     let mut done = Restriction::default();
-    // The path of the folder may be a symbolic link.
+    // Resolves a symbolic link to the folder, since `restrict` skips symbolic links.
     let folder = &folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     done.restrict(folder);
     OWN.iter().for_each(|name| done.restrict_all(&folder.join(name)));

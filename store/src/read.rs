@@ -30,9 +30,9 @@ impl Store {
         self.with_logs("m.ended_ms IS NULL", None).await
     }
 
-    /// Returns the matches that ended at or after the time `ended_ms`, oldest first. Each match is paired with a
-    /// session that has a seat in the match. After a crash, the clients of these matches may not know that the matches
-    /// have ended.
+    /// Returns pairs of match id and session id: one for every seat that a session played in a match that ended at
+    /// `ended_ms` or later. The matches are ordered by end time. After a crash, the clients of these sessions may not
+    /// know that the matches have ended.
     ///
     /// # Errors
     ///
@@ -277,7 +277,7 @@ impl Store {
         self.read(move |from| from.query_row(text, [owner], |row| row.get(0))).await
     }
 
-    /// Returns the ids of the matches to end.
+    /// Returns the ids of the matches that an operator has requested to end.
     ///
     /// # Errors
     ///
@@ -397,7 +397,7 @@ fn list_of(filter: &MatchFilter, limit: u32) -> Query {
         query.and(&format!(" AND {place} < ?"), signed(before));
     }
     if by_seat {
-        // An agent may have two seats in a match.
+        // Lists a match once, even if the agent has two seats in it.
         query.text.push_str(" GROUP BY s.match");
     }
     query.and(&format!(" ORDER BY {place} DESC LIMIT ?"), limit);

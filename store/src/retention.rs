@@ -9,14 +9,14 @@ const ROWS: u64 = 1_000;
 /// Number of matches that are read at a time.
 const PAGE: u32 = 1_000;
 
-/// Query for the matches that ended before a time and are released. The index lists the matches by end time.
+/// Query for the released matches that ended before a given time. The index lists the matches by end time.
 const OLD: &str = "FROM matches m INDEXED BY matches_ended WHERE m.ended_ms IS NOT NULL AND m.released IS NOT NULL \
                    AND m.ended_ms < ?";
 
 /// Condition for matches with a log.
 const WITH_LOG: &str = " AND EXISTS (SELECT 1 FROM acts a WHERE a.match = m.seq)";
 
-/// Condition for matches, `m`, that may be removed. Matches of open joins stay, since the joins count them. The newest
+/// Condition for a match `m` that may be removed. Matches of open joins stay, since the joins count them. The newest
 /// match and the match released last stay, since their numbers must not be reused.
 pub(super) const REMOVABLE: &str = " AND m.rated = 0 AND m.seq < (SELECT max(seq) FROM matches) \
     AND m.released < (SELECT max(released) FROM matches WHERE released IS NOT NULL) \
@@ -84,7 +84,8 @@ impl Store {
         }
     }
 
-    /// Returns a page of matches with rows of this kind, by end time, after the match with this end time and `seq`.
+    /// Returns the next page of matches with rows of this kind, in order of end time and `seq`. `after` has both values
+    /// for the last match of the previous page.
     async fn old_matches(
         &self,
         kind: OldRows,

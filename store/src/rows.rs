@@ -201,7 +201,7 @@ pub enum Write {
         row: MatchRow,
         /// Result of the match.
         end: EndRow,
-        /// True if seed, salt and the complete record are public at once.
+        /// True if this write also releases the match: its seed, salt and complete record are then public.
         released: bool,
     },
     /// Row `n` of a match's log: accepted and refused acts in order of arrival.
@@ -251,7 +251,7 @@ pub enum Write {
     Join(JoinRow),
     /// End of a join.
     JoinGone { id: String },
-    /// Transfer of all joins of a session, and of its seats in these matches, to a new session.
+    /// Transfer of all joins of a session and of the listed seats to a new session.
     Reclaimed {
         /// Id of the previous session.
         from: String,
@@ -260,7 +260,7 @@ pub enum Write {
         /// Pairs of match id and seat index.
         seats: Vec<(String, u32)>,
     },
-    /// Transfer of the seats in these matches to a new session.
+    /// Transfer of the listed seats to a new session.
     SeatsMoved {
         /// Id of the new session.
         to: String,

@@ -143,7 +143,7 @@ impl Writer {
         let alone = whole.is_err() && groups().count() > 1;
         let mut keep_group = |group: &Vec<Write>| {
             let outcome = if alone { self.transaction(std::iter::once(group)) } else { whole.clone() };
-            // Must precede the next group, which may contain a later row of the match.
+            // Must precede the next group, which may contain a later log row of the same match.
             self.remember(group, outcome.is_ok());
             outcome
         };
@@ -170,14 +170,13 @@ impl Writer {
         if writes.peek().is_none() {
             return Ok(());
         }
-        // SQLite rolls back by itself on a full disk, so the rollback below ignores the transaction state.
         self.run_sql("BEGIN IMMEDIATE")?;
         let mut result = writes.try_for_each(|write| self.apply(write));
         if result.is_ok() {
             result = self.run_sql("COMMIT");
         }
         if result.is_err() {
-            // Fails if SQLite has already rolled back; the error can be ignored.
+            // Fails if SQLite has already rolled back, as on a full disk; that error has no consequence.
             let _ = self.run_sql("ROLLBACK");
         }
         result

@@ -577,7 +577,7 @@ fn acknowledged_writes_survive_a_kill() {
             .spawn()
             .unwrap();
         let mut moment = rng.random_range(1..2_000);
-        // Lines printed before the kill count, even if they are read after the kill.
+        // A line that the child printed before it was killed also counts if it is read later.
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
             let line = line.unwrap();
             // The test harness may print text before the first `#`. The child prints each line in a single call, so
