@@ -1,7 +1,7 @@
 //! Scheduling of work that is too long for a connection task: searches, large batches, verification, reports.
 //!
-//! A job belongs to an owner and computes only while it holds a turn. There is one turn per core. After a slice of 20
-//! milliseconds, the job returns the turn at its next pause ([`CurrentJob`]) and waits until its owner is due again.
+//! A job belongs to an owner and computes only while it holds a turn: the right to use one core. After a slice of 20
+//! milliseconds, the job gives up the turn at its next pause ([`CurrentJob`]) and waits until its owner is due again.
 //! Owners get equal shares of compute time (fair queueing; Demers, Keshav and Shenker 1989), so an owner with thousands
 //! of searches delays each other owner by one slice. Dropping a [`Job`] stops the job at its next pause.
 //!
@@ -32,7 +32,7 @@ const STARTED: usize = 256;
 /// Number of owners that triggers the removal of idle owners.
 const SWEEP: usize = 1_024;
 
-/// Duration after which a job returns its turn.
+/// Duration after which a job gives up its turn.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// Maximum time to wait for blocking jobs when the server stops.
@@ -106,7 +106,7 @@ impl JobSwitch {
 impl<T> Drop for Job<T> {
     fn drop(&mut self) {
         self.control.stopped.store(true, Ordering::Relaxed);
-        // A paused job ends at once, without its turn.
+        // A paused job must not wait for a turn in order to end.
         self.turns.state.lock().withdraw(&self.control);
     }
 }
@@ -130,7 +130,7 @@ impl Compute {
         let (own, turns) = (control.clone(), self.turns.clone());
         let start = Box::new(move || {
             let result = Turn { turns, control: own, held: true, from: Instant::now() }.compute(work);
-            // A dropped receiver needs no result.
+            // Fails if the handle was dropped; the result is then not needed.
             let _ = done.send(result);
         });
         self.turns.request(QueuedJob { control: control.clone(), start: Some(start) });
@@ -248,7 +248,7 @@ impl Control {
     }
 }
 
-/// Turn of a started job; returned on drop.
+/// Turn of a started job; given up on drop.
 struct Turn {
     turns: Arc<Turns>,
     control: Arc<Control>,
@@ -456,7 +456,7 @@ impl State {
         }
     }
 
-    /// Stops all jobs. Jobs without a turn end at once; jobs with a turn end after their slice.
+    /// Stops all jobs. Jobs without a turn end immediately; jobs with a turn end after their slice.
     fn stop(&mut self) {
         self.stopped = true;
         let queued: Vec<_> = self.owners.values_mut().flat_map(|owner| owner.waiting.drain(..)).collect();
@@ -686,7 +686,7 @@ mod tests {
         for k in 0..5 {
             (0..100).for_each(|_| queue(&mut state, &owner(&format!("hog {k}"))));
         }
-        // The first slice of a heavy owner has no known duration.
+        // A heavy owner's slice has no known duration before the first one, so these turns are not compared.
         (0..5).for_each(|_| drop(turn(&mut state, &good)));
         for _ in 0..400 {
             let hog = turn(&mut state, &good);
@@ -731,7 +731,7 @@ mod tests {
         queue(&mut state, &owner("late"));
         assert_eq!(&*state.next().unwrap().control.owner, "late");
         assert_eq!((stopped(), state.started), (vec![STARTED - 1], STARTED), "the job of the owner with the most time");
-        // The client of a suspended job is not connected.
+        // A suspended job is stopped first, since its client is not connected.
         paused[1].suspended.store(true, Ordering::Relaxed);
         state.release(&owner("late"), Duration::ZERO);
         queue(&mut state, &owner("later"));

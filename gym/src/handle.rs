@@ -11,7 +11,7 @@ use super::seating::{EnvPlayers, GymSeating};
 use super::{field, view};
 use crate::quotas::Share;
 
-/// Maximum nesting depth of a snapshot. Its most deeply nested list is a joint move.
+/// Maximum nesting depth of a snapshot: more than the 16 levels of a document and the levels around it.
 const SNAPSHOT_DEPTH: usize = 32;
 
 /// Request to an open handle.
@@ -118,7 +118,7 @@ impl EnvHandle {
     }
 
     /// Returns true if an agent that searches may move during the task. Such a task runs on a thread outside the pool,
-    /// and waits for a turn before each search.
+    /// and waits for a turn of the scheduler before each search.
     pub(super) fn searches(&self, task: &HandleTask) -> bool {
         match task {
             HandleTask::Reset(reset) => self.seated.search > 0 || reset.seats.is_some(),
@@ -275,7 +275,8 @@ impl EnvHandle {
             bytes += item.len() as u64;
             let most = self.table.limits.batch_bytes;
             if bytes > most {
-                let message = format!("expected at most {most} bytes of snapshots; request fewer environments at once");
+                let message =
+                    format!("expected at most {most} bytes of snapshots; request fewer environments per message");
                 return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("envs").allowed(most)));
             }
             packed.push(Bytes(item));

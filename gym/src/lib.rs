@@ -72,18 +72,16 @@ pub use seating::check_search;
 /// Maximum expected duration of a call on the session's task. Longer calls move to the compute
 /// pool.
 const INLINE: Duration = Duration::from_millis(2);
-/// Initial estimate of the time that a reset, step or copy needs for each environment, in nanoseconds.
+/// Initial estimate for a reset, step or copy: nanoseconds per environment.
 const GUESS_NS: f64 = 500.0;
-/// Initial estimate of the time that a snapshot or restore, which replays the episode, needs for
-/// each environment, in nanoseconds.
+/// Initial estimate for a snapshot or restore, which plays the episode again: nanoseconds per environment.
 const GUESS_REPLAY_NS: f64 = 20_000.0;
-/// Initial estimate of the time that `view` needs for each environment, in nanoseconds.
+/// Initial estimate for `view`: nanoseconds per requested item.
 const GUESS_READ_NS: f64 = 10_000.0;
-/// Initial estimate of the time that a reset or step in which the server's agents move needs for
-/// each environment, in nanoseconds.
+/// Initial estimate for a reset or step in which the server's agents move: nanoseconds per environment.
 const GUESS_AGENTS_NS: f64 = 1e7;
-/// Maximum ratio of the largest measured batch to a measured batch. Smaller batches are ignored unless server agents
-/// move in the batches, since fixed overhead dominates the times of small batches.
+/// Factor by which a batch may be smaller than the largest measured batch and still change the estimate. Fixed overhead
+/// dominates the times of smaller batches. Does not apply to batches in which server agents move.
 const FEW: usize = 8;
 
 /// Parts of the server that the gym plane uses.
@@ -187,7 +185,7 @@ impl Costs {
         cost.most = cost.most.max(rows);
         cost.ns = match cost.last.replace(now) {
             None => now,
-            // A slow call raises the estimate at once, and fast calls lower the estimate slowly: an
+            // A slow call raises the estimate immediately. Fast calls lower the estimate slowly: an
             // agent that searches may not move in every call.
             Some(_) if self.agents => now.max(0.8 * cost.ns + 0.2 * now),
             // Without agents, all calls take about the same time, so a single slow call is

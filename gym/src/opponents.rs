@@ -55,7 +55,7 @@ pub struct Opponents {
     pub named: BTreeMap<String, String>,
     /// Search limits for agents that the operator has not named.
     pub search: SearchLimits,
-    /// Time limit per turn of an agent in a match without a clock, in milliseconds.
+    /// Time limit per turn of a server agent, in milliseconds; applies where the clock rule of the match sets no limit.
     pub agent_ms: u64,
 }
 
@@ -102,7 +102,7 @@ impl Pace {
         self.0.load(Ordering::Relaxed) <= Self::QUICK_NS
     }
 
-    /// Records the duration of a reply. A slow reply raises the estimate at once. Fast replies lower the estimate
+    /// Records the duration of a reply. A slow reply raises the estimate immediately. Fast replies lower the estimate
     /// slowly, since an agent may not search in every turn.
     pub fn measure(&self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
@@ -173,7 +173,7 @@ impl Opponents {
         self.named.get(text.trim()).map_or(text, String::as_str)
     }
 
-    /// Returns the entry in record headers of an agent that was seated by `text`.
+    /// Returns the entry in record headers for the agent that `text`, a name or a spec, selects.
     pub(crate) fn record_seat(&self, text: &str) -> RecordSeat {
         let named = self.named.get_key_value(text.trim());
         match named.and_then(|(name, spec)| Some((name, self.agents.parse(spec).ok()?))) {
@@ -220,7 +220,7 @@ impl Opponents {
     /// Adapts a refusal of the spec `text` for clients. For an unknown agent name, adds the operator's names to the
     /// allowed values.
     fn for_clients(&self, text: &str, mut refusal: Refusal) -> Box<Refusal> {
-        // Paths refer to command arguments, which clients do not have.
+        // The refusal's `path` names an argument of the agent spec, which is not a field of the client's request.
         refusal.path = None;
         let name = text.split_whitespace().next().unwrap_or_default();
         if let Some(Value::Array(allowed)) = refusal.allowed.as_deref_mut()
@@ -251,7 +251,7 @@ pub fn random_plies(game: &GameRef) -> u64 {
     let mut rng = Stream::from_text(&format!("ludex.v1:length:{string}"));
     let mut sum = 0;
     for _ in 0..RANDOM_GAMES {
-        // The result of a stopped job is not used.
+        // The job was stopped, so its result will be discarded.
         if CurrentJob.pause().is_err() {
             return 1;
         }
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn pace_estimate_rises_at_once_and_falls_slowly() {
+    fn pace_estimate_rises_immediately_and_falls_slowly() {
         let (pace, quick) = (Pace::default(), Duration::from_micros(5));
         assert!(!pace.is_quick());
         pace.measure(quick);

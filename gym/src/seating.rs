@@ -89,8 +89,8 @@ pub fn check_search(search: u64, count: usize, limits: &Limits) -> Result<(), Re
         return Ok(());
     }
     let message = format!(
-        "expected at most {most} searched plies at once, got {sum} ({count} times {search}); use fewer agents, or agents \
-         that search less"
+        "expected at most {most} searched plies per request, got {sum} ({count} times {search}); use fewer agents, or \
+         agents that search less"
     );
     Err(Refusal::new(ErrorCode::Limit, message).got(sum).allowed(most))
 }
