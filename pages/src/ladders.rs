@@ -73,7 +73,7 @@ pub struct LadderRow {
     pub rating: Option<f64>,
     /// Standard deviation of the rating.
     pub deviation: Option<f64>,
-    /// Number of matches; `None` for an anchor, like all counts.
+    /// Number of matches; `None` for an anchor, which has no counts.
     pub games: Option<u64>,
     pub wins: Option<u64>,
     pub draws: Option<u64>,

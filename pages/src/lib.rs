@@ -67,7 +67,7 @@ pub enum Page {
     LadderList(LadderListPage),
     /// Form for entering a token.
     Login(LoginPage),
-    /// Replay of a match.
+    /// Positions, moves and result of a match.
     Match(Box<MatchPage>),
     /// List of matches, with a filter.
     MatchList(MatchListPage),

@@ -1,4 +1,4 @@
-//! The page of a match: the replay, the moves with the agents' reasoning, and the evaluations as a chart.
+//! The page of a match: the position after any step, the moves with the agents' reasoning, a chart of evaluations.
 #![allow(missing_docs, reason = "the other names are self-explanatory")]
 
 use ludex_protocol::record::{AgentKind, Outcome};
@@ -92,7 +92,7 @@ pub struct StepNotes {
     /// Message to the other seats.
     pub say: Option<String>,
     pub value: Option<f64>,
-    /// Evaluation by an engine in centipawns.
+    /// Evaluation in centipawns, by an engine.
     pub cp: Option<f64>,
 }
 
@@ -101,11 +101,11 @@ pub struct StepNotes {
 pub struct NotationLink {
     /// Name of the notation.
     pub name: &'static str,
-    /// Extension of its files.
+    /// File extension of the notation, without the dot.
     pub extension: &'static str,
 }
 
-/// Maximum absolute value in a chart. Larger values in notes are treated as errors of the agent.
+/// Maximum absolute value in a chart. Larger values in notes are omitted as errors of the agent.
 const GREATEST: f64 = 1e6;
 
 /// Returns a chart of the agents' evaluations by step number, from their move notes; `None` without evaluations.

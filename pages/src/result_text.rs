@@ -84,7 +84,7 @@ pub fn verdict(end: &Footer, called: &[String]) -> String {
     let said = match (why.is_empty(), won || counts) {
         (true, _) => result,
         (false, true) => format!("{result}: {why}"),
-        // Player names keep their letter case.
+        // Capitalizes only a leading "the", since player names keep their letter case.
         (false, false) => why.strip_prefix("the ").map_or_else(|| why.clone(), |rest| format!("The {rest}")),
     };
     if counts { format!("{said}.") } else { format!("{said}. This match is not counted.") }

@@ -26,7 +26,7 @@ pub fn clean(text: &str, most: usize) -> String {
 
 /// Returns a name as HTML for a table cell, in which lines may break after `_` and `=`.
 pub(crate) fn cell(name: &str) -> String {
-    // Escape sequences contain neither `_` nor `=`.
+    // Escapes first: escape sequences contain neither `_` nor `=`, so no break is inserted into them.
     let escaped = HtmlEscape(&clean(name, LONG)).to_string();
     ["_", "="].into_iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
