@@ -17,7 +17,8 @@ mod picture;
 #[cfg(test)]
 mod tests;
 
-/// The game with its parameters. In a set of cells, bit `row * 7 + column` stands for one cell; row 0 is the top row.
+/// The game with its parameters. In a set of cells, bit `row * 7 + column` is the cell in this row and column; row 0 is
+/// the top row.
 pub struct Ataxx {
     params: Params,
 }
@@ -579,7 +580,7 @@ impl GameSearch for Ataxx {
         let [mine, theirs] = [me, 1 - me].map(|p| f64::from((s.pieces[p] & FULL).count_ones()));
         let gain = if s.end.is_some() { 0.0 } else { f64::from(s.best_gain(s.mover())) };
         let gain = if s.mover() == me { gain } else { -gain };
-        // The lead is below 50, a gain at most 17.
+        // The lead is below 50 and a gain is at most 17, so the result stays between -1 and 1.
         Some((2.0 * (mine - theirs) + gain) / 120.0)
     }
 
@@ -599,7 +600,7 @@ impl GameSearch for Ataxx {
         }
         out[from..].sort_by_cached_key(|&a| {
             let (left, to) = ends_of(a);
-            // A jump vacates a cell next to pieces of the mover.
+            // A jump empties its source, which lets the opponent in among the mover's pieces around it.
             let cost = left.map_or(0, |left| 2 + (s.pieces[seat] & BESIDE[left]).count_ones());
             let own = (s.pieces[seat] & BESIDE[to]).count_ones();
             cost as i32 - 4 * turns(to) as i32 - own as i32

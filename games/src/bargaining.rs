@@ -308,7 +308,7 @@ impl Bargaining {
         if a >= AGREE { "Agree".to_owned() } else { format!("Offer: {}", self.list(&self.offer(a))) }
     }
 
-    /// Returns the layout of an observation array in which `shown` are the names of the offer slots.
+    /// Returns the layout of an observation array. `shown` lists the names of the offer slots.
     fn parts(&self, shown: &[String]) -> TensorSpec {
         let numbers = 3 * (u32::from(MOST_ITEMS) + 1);
         let mut parts =
@@ -609,7 +609,7 @@ impl GameText for Bargaining {
         if let (Some(p), Some(values)) = (view.seat, view.values) {
             lines.push(format!("You are p{p}. Your values: {}", self.list(&values)));
         }
-        // On one line and in quotes: a seat's text must not look like a line of the position.
+        // Messages are quoted on one line, so that a seat's text cannot look like a line of the position.
         let message = |turn: usize| view.words.iter().find(|w| usize::from(w.turn) == turn).map(|w| quoted(&w.text));
         for (k, kept) in view.offers.iter().enumerate() {
             lines.extend(message(k).map(|text| format!("p{} says: {text}", k % 2)));
@@ -731,7 +731,7 @@ impl GameMarks for Bargaining {
         }
         let last = self.past_offers(after).next_back().filter(|_| after.phase == Phase::Agreed);
         let kept = last.map(|kept| match after.made % 2 {
-            // Seat 1 made the last offer.
+            // Seat 1 made the last offer, so seat 0 gets the rest.
             0 => std::array::from_fn(|item| after.pool[item].saturating_sub(kept[item])),
             _ => kept,
         });

@@ -32,7 +32,7 @@ pub fn facts(seats: [&str; 2], actions: u32, max_length: u32) -> Facts {
     }
 }
 
-/// Writes the returns of a game won by `winner`, or zeros for a draw.
+/// Writes the return of each seat after a win by `winner`, or zeros for a draw.
 #[inline]
 pub fn returns(winner: Option<Seat>, out: &mut [f64]) {
     let first = match winner {
@@ -43,8 +43,7 @@ pub fn returns(winner: Option<Seat>, out: &mut [f64]) {
     out.copy_from_slice(&[first, -first]);
 }
 
-/// Returns the seats in the order of egocentric planes: the observer, then the opponent. The public view uses seat 0's
-/// order.
+/// Returns the seats in the order of egocentric planes: observer, opponent. The public view uses seat 0's order.
 #[inline]
 pub fn sides(who: Viewer) -> [Seat; 2] {
     let me = usize::from(who == Viewer::Seat(1));

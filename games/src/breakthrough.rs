@@ -33,7 +33,7 @@ pub struct Breakthrough {
     goal: [u128; 2],
     /// The row before each side's goal row.
     brink: [u128; 2],
-    /// Squares from which a step in each direction (left, straight, right) does not cross the side edge of the board.
+    /// Squares from which a step stays within the left and right edges, by direction (left, straight, right).
     inside: [u128; 3],
     /// Change of the square index by one step, by seat and direction.
     step: [[i32; 3]; 2],
@@ -137,14 +137,14 @@ impl Move {
 }
 
 impl Breakthrough {
-    /// Returns the squares from which `seat` can move: one set for each direction without a capture and one with a
-    /// capture, in the order of action ids.
+    /// Returns the squares from which `seat` can move, in the order of action ids: for each direction, one set of
+    /// squares for plain steps and one for captures.
     #[inline]
     fn moves(&self, s: &State, seat: Seat) -> [u128; PER_SEAT] {
         let (mine, theirs) = (s.men[seat], s.men[1 - seat]);
         let free = self.board & !(mine | theirs);
-        // Maps targets back to the squares from which a step starts. Bits that wrap around an end of the board come
-        // from a row in which the game is won already, or fall outside the board.
+        // Maps targets back to the squares from which a step starts. A bit that wraps around an end of the board comes
+        // from a goal row, where the game is already won, or falls outside the board.
         let back = |b: u128, way: usize| b.rotate_right((self.step[seat][way] & 127) as u32) & mine & self.inside[way];
         [back(free, 0), back(theirs, 0), back(free, STRAIGHT), 0, back(free, 2), back(theirs, 2)]
     }
@@ -194,7 +194,7 @@ impl Breakthrough {
             let row = self.target(m).trailing_zeros() / self.columns;
             let come = if seat == 0 { row } else { self.rows.saturating_sub(row + 1) };
             let wins = self.target(m) & self.goal[seat] != 0;
-            // A capture deep in the mover's own half removes a far advanced man.
+            // Captures deep in the mover's own half come first, because they remove far advanced men.
             let order = if m.takes { come } else { self.rows.saturating_sub(come) };
             (!wins, !m.takes, order)
         });
@@ -317,8 +317,8 @@ impl Game for Breakthrough {
             return;
         }
         let [to_left, takes_left, straight, _, to_right, takes_right] = self.moves(s, seat);
-        // A man has at most three moves, as each direction is either a capture or a plain step. All three are written
-        // unconditionally and only legal moves are counted: a branch would be mispredicted half of the time.
+        // A man has at most three moves, as each direction is either a capture or a plain step. All three are written,
+        // but only legal moves advance the count: a branch would be mispredicted half of the time.
         let mut ids = [0; 256];
         for half in [0, 64] {
             let word = |squares: u128| (squares >> half) as u64;

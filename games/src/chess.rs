@@ -79,8 +79,7 @@ const ZEROING: u32 = 118;
 const NEAR: u32 = 20;
 
 impl Chess {
-    /// Returns the numbers of remaining plies before the two draw limits, each capped at [`NEAR`], combined into one
-    /// number.
+    /// Returns the plies left before each of the two draw limits, capped at [`NEAR`] and combined into one number.
     fn near_limit(&self, s: &State) -> u32 {
         let left = |limit: u32, now: u32| if limit == 0 { NEAR } else { limit.saturating_sub(now).min(NEAR) };
         let counter = left(self.params.draw_after, s.pos.halfmoves());
@@ -297,7 +296,7 @@ impl GameDisplay for Chess {
 
     /// Returns a warning for a move that ends the game by repetition.
     fn gloss(&self, view: &View, _seat: Seat, a: Action) -> String {
-        // A position recurs after four plies without a capture or a pawn move at the earliest.
+        // The fourth ply without a capture or a pawn move is the first that can repeat a position.
         if self.params.repetition == 0 || view.quiet < 3 {
             return String::new();
         }
@@ -311,8 +310,8 @@ impl GameDisplay for Chess {
         picture::picture(view, Self::seen_by(from) == Color::Black)
     }
 
-    /// Returns the clicks for a move: source and target of the moved piece, and for castling those of the king. All
-    /// promotions of a pawn to one square share a gesture.
+    /// Returns the clicks for a move: source and target of the moved piece (for castling, of the king). All promotions
+    /// of a pawn to one square share a gesture.
     fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
         picture::gesture(if seat == 0 { Color::Black } else { Color::White }, a)
     }

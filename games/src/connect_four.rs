@@ -151,7 +151,7 @@ impl ConnectFour {
     fn drop_stone<const USUAL: bool>(&self, s: &mut State, column: u32) {
         let (shape, all) = (self.shape::<USUAL>(), s.all());
         let side = &mut s.stones[usize::from(s.ply & 1)];
-        // `free` has at most one bit per column.
+        // `free` holds the lowest empty cell of each column, so this adds at most one stone.
         *side |= shape.free(all) & shape.file.wrapping_shl(column);
         s.won = shape.wins(*side);
         s.ply = s.ply.saturating_add(1);

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn efficient_agreement_has_best_mark_values() {
-        // Seat 0 gets a: values 4 and 10, the greatest sum, 14. A quarter of all items is worth 1.5 and 2.5.
+        // Seat 0 gets a: values of 4 and 10, with the greatest sum, 14. A quarter of all items is worth 1.5 and 2.5.
         let of = |seat, own, other| {
             [
                 ("value_own", own),

@@ -88,14 +88,14 @@ impl FightTheLandlord {
         let main = self.plays.main(play);
         let winged = matches!(self.plays.kind(play), combinations::Kind::PlaneSingles | combinations::Kind::PlanePairs);
         if self.auction() && winged {
-            // OpenSpiel's wings may be a trio: 333444555-666.
+            // OpenSpiel's wings may be a trio, as in 333444555-666, so the name separates them.
             let [main, wings] = [main, play.counts - main].map(|c| cards::ranks_text(c, self.names()));
             return format!("{main}-{wings}");
         }
         cards::ranks_text(play.counts, self.names())
     }
 
-    /// Returns the name of an action of `seat`, followed by the cards if it is a combination.
+    /// Returns the name of an action of `seat`. If the action is a combination, its cards follow.
     fn action_with_cards(&self, s: &State, seat: Seat, a: Action) -> String {
         match self.plays.get(a) {
             Some(play) if s.phase == Phase::Play => {
@@ -207,7 +207,7 @@ impl Game for FightTheLandlord {
             information: Information::Imperfect,
             utility: if points { Utility::GeneralSum } else { Utility::ZeroSum },
             rewards: RewardModel::Terminal,
-            // Points: the rocket, four bombs and two single cards make 58. Stakes: bid 3, doubled at most 13 times.
+            // Points: the rocket, four bombs and two single cards earn 58. Stakes: bid 3, doubled at most 13 times.
             returns: if points { [0.0, 2.0 + 58.0 / 100.0] } else { [-49_152.0, 49_152.0] },
             // At most 52 plays with two passes between them, and three bids; OpenSpiel's bound is 171.
             max_length: if self.auction() { MOST_MOVES as u32 } else { 157 },
@@ -469,7 +469,7 @@ impl GameDisplay for FightTheLandlord {
         picture::picture(self, view)
     }
 
-    /// Returns one click per card, named by its rank, lowest rank first.
+    /// Returns one click per card. Each click has the name of a rank; the lowest rank comes first.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         self.plays.get(a).map(|play| picture::gesture(play.counts))
     }

@@ -385,7 +385,7 @@ impl GameText for FirstSealedAuction {
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let amount = text.trim().rsplit([':', '$', ' ']).next().unwrap_or_default();
         let coins = self.coins(amount)?;
-        // Legal bids start at 0 without gaps.
+        // Legal bids are 0 to `legal.len() - 1`.
         ((coins as usize) < legal.len()).then_some(coins)
     }
 

@@ -342,7 +342,7 @@ impl<const W: usize> Game for Go<W> {
         }
     }
 
-    /// Replays the moves of the view up to the first illegal move.
+    /// Plays the moves of the view again, up to the first illegal move.
     fn sample_world(&self, view: &View, _rng: &mut Stream) -> State<W> {
         let mut s = self.start();
         for name in &view.moves {

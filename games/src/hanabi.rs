@@ -656,7 +656,7 @@ impl GameDisplay for Hanabi {
         picture::picture(self, view)
     }
 
-    /// Returns two clicks: a card and its target, or a seat and the color or rank of the hint.
+    /// Returns two clicks: a card and the word `discard` or `play`, or a seat and the color or rank of the hint.
     fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
         let other = |to: usize| format!("p{}", (seat + to) % self.n);
         let [first, then] = match self.reading(a)? {

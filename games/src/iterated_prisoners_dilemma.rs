@@ -436,7 +436,8 @@ mod tests {
             s.play_together(&[Some(r % 2), Some(r % 3 / 2)]).unwrap();
         }
         assert_eq!(s.turn(), ToMove::Over);
-        // Six rounds: both cooperate, first defects, second, first, both, none cooperates; 9,999 = 6 * 1,666 + 3.
+        // In each six rounds, both cooperate twice, only seat 0 defects twice, only seat 1 defects once, and both
+        // defect once. The last three of the 9,999 rounds are the first three of these six.
         let (both, first, second, none) = (3_333.0, 3_333.0, 1_667.0, 1_666.0);
         let want = both * 0.2 + none * 0.1 + first * 0.3 - second * 0.1;
         assert!((s.returns()[0] - want).abs() < 1e-9, "{} {want}", s.returns()[0]);

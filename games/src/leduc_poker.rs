@@ -145,8 +145,7 @@ impl LeducPoker {
         if self.params.suit_isomorphism { card } else { card / 2 }
     }
 
-    /// Returns the maximum number of moves in a round: a call by every seat, and the replies of all other seats to each
-    /// raise.
+    /// Returns the maximum number of moves in a round: a call by each seat, and the other seats' replies to each raise.
     fn most_moves(&self) -> usize {
         3 * self.n - 2
     }
@@ -212,7 +211,7 @@ impl LeducPoker {
         };
         let mut best: u16 = 0;
         if let Some(most) = self.seats_in(s).map(worth).max() {
-            // If all but one seat folded, cards do not matter.
+            // If only one seat is left, it wins with any cards.
             best = self.seats_in(s).filter(|&p| worth(p) == most).fold(0, |set, p| set | 1 << p);
         }
         SeatSet(best)

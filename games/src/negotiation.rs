@@ -487,7 +487,7 @@ impl GameMoves for Negotiation {
 
     fn chance(&self, s: &State, out: &mut Outcomes) {
         match self.draw(s.drawn.into()) {
-            // Poisson with mean 7 between 4 and 10: weights 7^k / k!, times 10!.
+            // Poisson distribution with mean 7, limited to 4 to 10. The weights are 7^k / k! * 10!, which are integers.
             Draw::Limit => {
                 let (mut weight, [low, high]) = (3_628_800, LIMITS);
                 for k in 1..=high {
@@ -662,7 +662,7 @@ impl GameMarks for Negotiation {
         }
         let pool = &after.pool[..self.items];
         let kept = self.last(after).filter(|_| after.agreed).map(|kept| match after.proposed % 2 {
-            // Seat 1 made the last proposal.
+            // Seat 1 made the last proposal, so seat 0 gets the rest.
             0 => pool.iter().zip(kept).map(|(n, kept)| n.saturating_sub(kept)).collect(),
             _ => kept,
         });

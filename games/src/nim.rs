@@ -75,15 +75,14 @@ pub struct View {
 }
 
 impl Nim {
-    /// Returns the winner of a finished game. `seat` is the seat that would move next; its opponent took the last
-    /// object.
+    /// Returns the winner of a finished game in which the opponent of `seat` took the last object.
     fn winner(&self, seat: u8) -> u8 {
         if self.params.is_misere { seat & 1 } else { 1 - (seat & 1) }
     }
 
     /// Returns the seat to move; at the end, the seat that did not move last.
     fn next(&self, view: &View) -> u8 {
-        // `winner` is its own inverse.
+        // `winner` is its own inverse, so it also maps the winner back to the seat.
         view.to_move.or(view.winner.map(|p| self.winner(p))).unwrap_or(0) & 1
     }
 

@@ -97,11 +97,11 @@ impl Pig {
     }
 
     /// Returns the nearness of `seat` to the goal: the inverse square of its missing points. The points of the current
-    /// turn count in full. A player that looks one roll ahead therefore rolls while the expected gain is positive.
+    /// turn count in full, so that a player that looks one roll ahead rolls while the expected gain is positive.
     fn nearness(&self, s: &State, seat: usize) -> f64 {
         let total = if usize::from(s.seat) == seat { s.total } else { 0 };
         let missing = self.goal.saturating_sub(s.scores[seat].saturating_add(total));
-        // A seat at the goal must still bank its points.
+        // A seat at the goal must still bank its points, so it counts as half a point away.
         let missing = if missing == 0 { 0.5 } else { f64::from(missing) };
         1.0 / (missing * missing)
     }

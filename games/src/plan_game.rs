@@ -117,7 +117,7 @@ impl<C: PlanEngine> PlanGame<C> {
         s.advance(&self.engine, &self.settings, self.budgets);
     }
 
-    /// Returns the event that all seats except the mover see. It has a text if `settles`: `seat` is done in this phase.
+    /// Returns the event for all seats except the mover. `settles`: a text says that `seat` is done in this phase.
     fn aside(&self, seat: Seat, settles: bool) -> EventView {
         let text = settles.then(|| format!("{} has settled", self.seats()[seat & 1]));
         EventView { action: None, text }

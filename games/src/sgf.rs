@@ -28,7 +28,7 @@ pub fn game(kind: u32, size: u32, properties: &[(&str, &str)], set_up: &[[u32; 2
         }
     }
     for (k, &(seat, at)) in moves.iter().enumerate() {
-        // Short lines, for mail programs and readers.
+        // Ten moves per line keep lines short enough for mail programs and human readers.
         out.push_str(if k % 10 == 0 { "\n;" } else { ";" });
         let _ = write!(out, "{}[{}]", if seat == 0 { 'B' } else { 'W' }, point(at));
     }

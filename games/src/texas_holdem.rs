@@ -338,7 +338,7 @@ impl GameObservation for TexasHoldem {
 
     fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
         let t = &self.table;
-        // A hand that has just finished is the last earlier hand, unless it was the last of the match.
+        // A finished hand is the newest entry of `past`. Only the final hand of the match stays in `now`.
         let fresh = now.now.chips.dealt == 0 && !now.past.is_empty();
         let (d, k) =
             if fresh { (&now.past[now.past.len() - 1], now.past.len() - 1) } else { (&now.now, now.past.len()) };

@@ -250,7 +250,7 @@ impl Undercover {
             }
             _ => other == id,
         });
-        // Stock clues contain no listed word.
+        // Stock clues contain no word of the built-in pairs, so only fixed words are checked.
         !repeated
             && (self.given.is_none()
                 || !words::holds(lexicon().clues[usize::from(id) - 1].text, self.word(s, Self::speaker(s))))

@@ -106,7 +106,7 @@ fn random_games_agree_with_second_implementation() {
         let (mut s, mut plain) = (game.start(), Plain::start());
         while let ToMove::Seat(seat) = s.turn() {
             let mut moves = plain.moves();
-            // A clone represents all clones to its cell; jumps are sorted by source, then target.
+            // The game lists one clone per target cell, and then the jumps, sorted by source and target.
             let clone = |m: &[usize; 4]| m[0].abs_diff(m[2]) < 2 && m[1].abs_diff(m[3]) < 2;
             moves.sort_by_key(
                 |m| if clone(m) { (0, 0, m[2] * 7 + m[3]) } else { (1, m[0] * 7 + m[1], m[2] * 7 + m[3]) },

@@ -10,7 +10,7 @@ use super::{AGREE, Bargaining, PerItem, State};
 const MOST_WORDS: usize = 1_000;
 const NUMBERS: [&str; 10] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
-/// Returns the JSON Schema of a document.
+/// Returns the JSON Schema for a move given as a JSON document.
 pub(super) fn schema() -> Value {
     json!({
         "description": "An offer (how many of each item you keep) or a deal, and words for the other player.",

@@ -50,7 +50,7 @@ fn agreement_pays_both_seats() {
     assert_eq!(s.reveals(Viewer::Public).len(), 2);
     let mut s = fixed_game(",reward=difference,discount=0.5");
     ["1 0 2", "0 1 3", "1 1 0", "agree"].iter().for_each(|text| play(&mut *s, text));
-    // The shares are worth 10 and 3. Two further offers divide the difference of 7 by 4.
+    // The shares are worth 10 and 3. The discount of 0.5 for two further offers divides the difference of 7 by 4.
     assert_eq!(s.returns(), [1.75, -1.75]);
 }
 

@@ -101,7 +101,7 @@ pub struct Card {
 pub const KINDS: usize = 11;
 /// Price of a gold card, as a multiple of the bronze price.
 pub const GOLD_COST: u32 = 3;
-/// Table index of the RockBeetle, which the StoneWarrior leaves.
+/// Table index of the RockBeetle, which replaces a dead StoneWarrior.
 const ROCK_BEETLE: u8 = 12;
 /// Table index of the creature that invaders summon.
 pub const SKELETON: u8 = 22;
@@ -121,7 +121,7 @@ use Ability::*;
 use Element::*;
 
 /// The card table: eleven invaders, eleven defenders, and each side's summoned creature. Columns: name, (attack,
-/// health, cost), element, taunt or shield, ability, its description, roles.
+/// health, cost), element, taunt or shield, ability, description of the ability, roles.
 #[rustfmt::skip]
 pub static CARDS: [Card; 24] = [
     card("FireLizard", (2, 2, 1), Fire, 0, Avenges(2), "death: 2 to its killer", &["burst"]),

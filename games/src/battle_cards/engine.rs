@@ -183,7 +183,7 @@ impl PlanEngine for BattleCardsEngine {
         match a {
             CARD..PRIORITY => {
                 let n = (a - CARD) as u8;
-                // Excess cards are dropped: an unchecked move must not panic.
+                // An unchecked move may add too many cards and must not panic, so excess cards are dropped.
                 _ = team.cards.try_push(Piece { kind: n / 2, gold: n % 2 == 1 });
             }
             PRIORITY..END => {
@@ -216,7 +216,7 @@ impl PlanEngine for BattleCardsEngine {
 
     fn random(&self, side: Side, budget: u32, rng: &mut Stream) -> Team {
         let mut team = team::random(side, budget, rng);
-        // At least half of the teams have no priorities; the others have up to three.
+        // On average, five of eight teams get no priorities, and the others get one to three.
         for _ in 0..rng.below(2) * rng.below(4) {
             let kind = rng.below(KINDS + 1) as u8;
             if !team.priority.contains(&kind) {

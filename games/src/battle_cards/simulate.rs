@@ -376,8 +376,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Removes dead cards and applies their death effects, side `first` before the opponent, until no dead card is
-    /// left.
+    /// Removes dead cards and applies their death effects, side `first` first, until no dead card is left.
     fn bury(&mut self, first: usize) {
         loop {
             let mut found = false;

@@ -244,7 +244,7 @@ fn forest_seers_strengthen_nature_allies() {
         "ForestSeer Sapling RockBeetle ForestSeer*",
         r#"["buff","d0","d1",1,2,0] ["buff","d0","d3",1,2,0] ["buff","d3","d0",2,4,0] ["buff","d3","d1",2,4,0]"#,
     );
-    // 2/2 with +1/+2 and +2/+4 is 5/8; gold grows by 2.
+    // A gold sapling is 4/4 and gains 2 health when it attacks.
     begins("FireLizard", "Sapling* RockBeetle", r#"["turn",0,"d0"] ["health_is","d0",6]"#);
 }
 

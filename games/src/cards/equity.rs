@@ -114,8 +114,7 @@ impl Equity {
     }
 }
 
-/// Returns the cards that are in no hand and not on the board, the hands (at most 32), and an equity with all counts
-/// zero.
+/// Returns the cards that are not dealt, the hands (at most 32), and an equity with all counts zero.
 fn prepare(hands: &[Vec<Card>], board: &[Card]) -> (Vec<Card>, Vec<Hand>, Equity) {
     let hands = &hands[..hands.len().min(32)];
     let known = |c: &Card| board.contains(c) || hands.iter().any(|h| h.contains(c));

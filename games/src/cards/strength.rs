@@ -112,8 +112,8 @@ pub fn category(strength: u16) -> &'static str {
 }
 
 struct Tables {
-    /// Start of each block of `classes`. A block holds the hands with one number of cards and one pattern of high-rank
-    /// counts.
+    /// Start of each block of `classes`. The hands of a block have the same number of cards and the same pattern of
+    /// high-rank counts.
     blocks: Vec<u32>,
     /// Index of a hand within its block, by the counts of the low ranks.
     places: Vec<u16>,

@@ -17,7 +17,7 @@ const VALUE: [Score; 6] =
 /// Returns the positional value of a piece on a square. `rank` counts from the piece's own back rank, `file` from the
 /// a-file, both from 0.
 const fn place(role: usize, rank: i32, file: i32) -> Score {
-    // 0 in the four squares of the middle, 3 on the edge.
+    // 0 in the four center squares, 3 on the edge.
     let (across, along) = (from_middle(file), from_middle(rank));
     let centre = if across > along { across } else { along };
     match role {

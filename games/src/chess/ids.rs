@@ -136,7 +136,7 @@ pub(super) fn id(turn: Color, m: Move) -> Action {
 
 /// Decodes id `a` into a move that can be played without a panic. Legality is not checked. Returns `None` if the source
 /// holds no piece of the mover, if the target holds a king or a piece of the mover, if a piece other than a pawn would
-/// promote, or if castling lacks its right or free squares.
+/// promote, or if the right or the free squares for castling are missing.
 pub(super) fn read(pos: &Chess, a: Action) -> Option<Move> {
     let (turn, board) = (pos.turn(), pos.board());
     if a >= LONG {
@@ -177,7 +177,7 @@ mod tests {
                 assert_eq!(id(turn, Move::Normal { role, from, capture: None, to, promotion: under }), a);
                 known += 1;
             }
-            // Queen moves of an empty board, knight moves, underpromotions.
+            // Queen moves, knight moves and underpromotions from all squares of an empty board.
             assert_eq!(known, 1456 + 336 + 3 * 22);
         }
     }

@@ -136,8 +136,8 @@ impl<'a> Scan<'a> {
         let strikes = attacks::pawn_attacks(turn, from);
         to |= strikes & board.by_color(!turn);
         to = self.along_pin(from, to & self.target);
-        // En passant clears two squares at once, which `pinned` and `checkers` do not cover, so the resulting board is
-        // examined.
+        // En passant empties two squares in one move. `pinned` and `checkers` do not cover this case, so the resulting
+        // board is examined.
         if let Some(ep) = self.pos.maybe_ep_square().filter(|&ep| strikes.contains(ep)) {
             let taken = Bitboard::from_square(Square::from_coords(ep.file(), from.rank()));
             let after = (board.occupied() ^ Bitboard::from_square(from)) & !taken | Bitboard::from_square(ep);
@@ -218,7 +218,7 @@ impl<'a> Scan<'a> {
         let mut total = 0;
         let _ = self.each(|moves| {
             total += moves.count();
-            // A side never has more than 16 pieces.
+            // `pieces` has room for 16 entries, and a side never has more pieces.
             if pieces.try_push(moves).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         let castles = [(CastlingSide::QueenSide, LONG), (CastlingSide::KingSide, SHORT)];

@@ -58,7 +58,7 @@ pub(super) fn san(pos: &Chess, a: Action) -> String {
     }
 }
 
-/// Returns the UCI form of an id of side `turn`, legal or not. Promotions to a queen have no letter.
+/// Returns an id as UCI for a move of side `turn`. The move may be illegal. Promotions to a queen have no letter.
 pub(super) fn uci(turn: Color, a: Action) -> String {
     if a >= ids::LONG {
         return if a == ids::LONG { "O-O-O" } else { "O-O" }.into();

@@ -52,7 +52,7 @@ fn gains(s: &State, legal: &[Action]) -> Gains {
         let pawn = role == Role::Pawn;
         let victim = match board.role_at(to) {
             Some(victim) => VALUE[victim as usize - 1],
-            // En passant.
+            // En passant: the captured pawn is not on the target square.
             None if pawn && from.file() != to.file() => VALUE[0],
             None => 0,
         };
@@ -82,7 +82,8 @@ mod tests {
 
     #[test]
     fn only_winning_captures_are_quiescence_moves() {
-        // The queen may capture a knight guarded by a pawn, or an unguarded rook; the pawn may capture either.
+        // The pawn on d4 can capture a knight or a rook. The queen can capture only the knight, which a pawn guards. In
+        // the first position, the rook gives check.
         let checked = "4k3/8/1p6/2n1r3/3P4/8/8/2Q1K3 w - - 0 1";
         let answers = names(checked, |s, out| assert!(!noisy(s, out)));
         assert!(answers.contains(&"e1d1".to_owned()) && answers.contains(&"d4e5".to_owned()));

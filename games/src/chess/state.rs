@@ -102,7 +102,7 @@ impl State {
             self.seen = 1;
         } else {
             self.keys.push(before);
-            // The same side is to move every two plies, and a position recurs after four plies at the earliest.
+            // A position recurs after four plies at the earliest, and only after an even number of plies.
             let earlier = self.keys.iter().rev().skip(3).step_by(2);
             self.seen = 1 + earlier.filter(|&&k| k == self.key).count() as u32;
         }

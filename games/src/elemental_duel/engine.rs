@@ -191,7 +191,7 @@ impl PlanEngine for ElementalDuelEngine {
         {
             let skill = |a: Action| (a.saturating_sub(SKILL) as usize % KINDS) as u8;
             let piece = Piece { element: (element.saturating_sub(ELEMENT) % 3) as u8, skills: [a, b, c].map(skill) };
-            // Excess characters are dropped: an unchecked move must not panic.
+            // An unchecked move may add too many characters and must not panic, so excess characters are dropped.
             _ = team.try_push(piece);
             begun.clear();
         }

@@ -351,7 +351,8 @@ impl<L: BattleLog> Field<'_, L> {
         if self.all[user].element == FIRE && self.all[user].spend(Is::Warm) {
             (up, down) = (up * 13, down * 10);
         }
-        // Vulnerabilities and guards are in tenths, weaknesses in twentieths: small integers keep products exact.
+        // Vulnerabilities and guards count in tenths, weaknesses in twentieths, so that all products are exact
+        // integers.
         let exposed: u64 = self.all[target].all(Is::Vulnerable).map(|v| u64::from(v) / 10).sum();
         (up, down) = (up * (10 + exposed), down * 10);
         for guard in self.all[target].all(Is::Guard) {

@@ -60,7 +60,7 @@ pub enum Skill {
     Buds(u32),
     /// A hit, and a seed on the target. A seeded character takes damage with each of its own hits.
     Seeds(u32),
-    /// Healing of the user, and a bonus on its healing for three rounds.
+    /// Heals the user. For three rounds, every healing that the user receives is 10 % larger.
     Totem(u32),
     /// Removal of all negative statuses of the user, then a hit.
     Purifies(u32),
@@ -82,7 +82,7 @@ pub enum Skill {
     Emblem,
     /// Redirection of the next hit on the user to the attacker.
     Links,
-    /// Removal of the oldest buff of the target, and a weakness that reduces its damage.
+    /// Removal of the target's oldest buff, and a weakness that reduces the target's damage.
     Dispels,
     /// Reduction of the damage of every hit on the user by a fixed amount.
     Shelters(u32),

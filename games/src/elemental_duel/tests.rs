@@ -255,7 +255,7 @@ fn shadow_claw_heals_and_divine_sword_raises_next_hit() {
     acts(&log, "i0", 1, r#"["hit","i0","d0",21,0,139] ["heal","i0",0,100]"#);
     acts(&log, "d0", 1, r#"["hit","d0","i0",30,0,70] ["status","d0","sword",20,null]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",21,0,118] ["heal","i0",6,76]"#);
-    // (8 + 20) * 1.5, once.
+    // The sword strengthens only one hit: (8 + 20) * 1.5.
     acts(&log, "d0", 2, r#"["heal","d0",8,126] ["hit","d0","i0",42,0,34]"#);
     acts(&log, "i0", 3, r#"["hit","i0","d0",21,0,105] ["heal","i0",6,40]"#);
     acts(&log, "d0", 3, r#"["heal","d0",8,113] ["hit","d0","i0",12,0,28]"#);
@@ -294,7 +294,7 @@ fn night_ambush_raises_damage_taken() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",14,0,128] ["heal","i0",0,100]"#);
 }
 
-/// The hit deals 45 plus 5 for each tenth of its HP that the user has lost: two tenths after 20 of 100, then four.
+/// The hit deals 45, plus 5 for each tenth of HP that the user has lost: two tenths after 20 of 100, then four.
 #[test]
 fn final_announcment_deals_more_with_lost_health() {
     let log = two(USUAL, "Dark final_announcment x3", "Earth earth_shock x3");
@@ -400,7 +400,7 @@ fn granite_barrier_reduces_damage() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",4,0,122] ["status","d0","burning",5,2]"#);
 }
 
-/// A fifth of each of three hits is delayed by one round, and each hit deals 10 to its attacker.
+/// A fifth of each of three hits is delayed by one round, and each of these hits deals 10 to the attacker.
 #[test]
 fn quicksand_trap_delays_three_hits() {
     let log = two(USUAL, "Fire burst_flame_bomb x3", "Earth quicksand_trap core_rebound core_rebound");
@@ -422,7 +422,7 @@ fn earth_pulse_adds_lasting_shield() {
     acts(&log, "i0", 2, r#"["hit","i0","d0",24,16,96]"#);
 }
 
-/// Stored losses of 40 give a hit of 32. Without stored losses, nothing is hit.
+/// Stored losses of 40 give a hit of 32. Without stored losses, the skill does not hit.
 #[test]
 fn core_rebound_hits_with_stored_damage() {
     let log = two(USUAL, "Fire magma_eruption residual_warmth residual_warmth", "Earth core_rebound x3");

@@ -191,7 +191,7 @@ impl Plays {
         all.class(Kind::TrioSingle, 1, 3, singles(1), rules);
         all.class(Kind::TrioPair, 1, 3, pairs(1), rules);
         (2..=6).for_each(|n| all.class(Kind::Plane, n, 3, NONE, rules));
-        // OpenSpiel's single wings may be equal, but not to the plane's trios, four of a rank, or both jokers.
+        // OpenSpiel's single wings may have equal ranks, but not four of a rank, a rank of the plane, or both jokers.
         let wings = |n| match rules {
             Rules::DouDizhu => Wings { number: n, each: 1, most: 3, rocket: false },
             _ => singles(n),
@@ -202,7 +202,7 @@ impl Plays {
             all.class(Kind::FourSingles, 1, 4, singles(2), rules);
             all.class(Kind::FourPairs, 1, 4, pairs(2), rules);
             (2..=5).for_each(|n| all.class(Kind::Shuttle, n, 4, NONE, rules));
-            // Limits the length so that the wings fit into a hand of twenty cards.
+            // Limits the length so that the combination with its wings fits into a hand of twenty cards.
             let to_each = if rules == Rules::Botzone { 1 } else { 2 };
             let fit = |wing: usize| 2..=20 / (4 + to_each * wing);
             fit(1).for_each(|n| all.class(Kind::ShuttleSingles, n, 4, singles(n * to_each), rules));
@@ -226,7 +226,7 @@ impl Plays {
         let length = if kind == Kind::Rocket { 2 } else { length };
         for start in starts {
             let main = (start..start + length).fold(0, |all, r| all | of_rank(r, each));
-            // OpenSpiel's chains do not start with a rank held four times.
+            // In OpenSpiel, a chain must not start with a rank of which the hand has four cards.
             let barred = if rules == Rules::DouDizhu && kind.bare_chain() { of_rank(start, 4) } else { 0 };
             let first = self.plays.len() as u16;
             self.wings(main, main, &wings, wings.number, RANKS);
@@ -247,7 +247,7 @@ impl Plays {
             let now = count(so_far, rank) + wings.each;
             let both = rank == 13 && count(so_far, 14) > 0;
             if now <= wings.most.min(most(rank)) && (wings.rocket || !both) {
-                // The same rank may occur again if wings may be equal.
+                // Wings may have equal ranks, so this rank may occur again.
                 self.wings(main, so_far + of_rank(rank, wings.each), wings, left - 1, rank + 1);
             }
         }
@@ -305,8 +305,7 @@ impl Plays {
         counts(hand) & self.groups[usize::from(play.group)].barred != 0
     }
 
-    /// Lists all combinations in `hand` that beat `top`, in ascending order. Without `top`, lists all combinations in
-    /// `hand`.
+    /// Lists all combinations in `hand` that beat `top`, or all if `top` is `None`, in ascending order.
     pub fn find(&self, hand: Cards, top: Option<&Combination>, out: &mut impl ActionSink) {
         match top {
             None => self.search(hand, 0..self.groups.len(), out),

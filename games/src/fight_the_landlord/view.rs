@@ -84,7 +84,7 @@ impl FightTheLandlord {
         owner(who).map_or(0, |p| s.hands[p])
     }
 
-    /// Returns all plays with the cards that they used. The cards are found by replaying the moves.
+    /// Returns all plays with the cards that they used. Plays the moves again to find the cards.
     fn table(&self, s: &State) -> Vec<Put> {
         let mut hands = [0, 1, 2].map(|p: Seat| s.hands[p] | s.played[p]);
         let put = |(seat, action): (Seat, Action)| {
@@ -141,7 +141,7 @@ impl FightTheLandlord {
         for (k, cell) in rest.iter_mut().take(SEATS).enumerate() {
             *cell = s.hands[(me + k) % SEATS].count_ones() as u8;
         }
-        // Three cells per seat, counted from the observer's.
+        // Cell of a seat in the group of three cells that starts at `at` with the observer's cell.
         let seat = |p: Seat, at: usize| at + (p + SEATS - me) % SEATS;
         let mut set = |at: usize, value: u8| rest[at] = value;
         if s.landlord != NONE {

@@ -63,7 +63,7 @@ pub(super) fn deal(
         return None;
     }
     let size = sets.map(|set| set.count_ones() as usize);
-    // Numbers of cards that each seat gets from set 7 if x, y, z cards of the two-seat sets go to the lower seat.
+    // Number of cards of set 7 for each seat, if the lower seats of the sets 3, 5 and 6 get x, y and z of their cards.
     let share = |[x, y, z]: [usize; 3]| {
         let of = |p: usize, got: usize| need[p].checked_sub(size[1 << p] + got);
         [of(0, x + y), of(1, size[3] - x + z), of(2, size[5] - y + size[6] - z)]

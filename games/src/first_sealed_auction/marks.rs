@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(of("", &[8, 6], &[7, 3], 0, 0), [8.0, 7.0, 0.75, 3.0, 3.0]);
         // Seat 1 could not win with a gain: the lowest winning bid, 8, is not below its value of 6.
         assert_eq!(of("", &[8, 6], &[7, 3], 0, 1), [6.0, 3.0, 0.0, 0.0, 0.0]);
-        // A bid of 2 against 3 at a value of 8 loses a gain of 8 - 4.
+        // A bid of 2 against 3 at a value of 8 forgoes a gain of 8 - 4.
         assert_eq!(of("", &[8, 6], &[2, 3], 1, 0), [8.0, 2.0, -0.5, 4.0, 4.0]);
         // 4 against 3 is the lowest winning bid; the printed formula charges 8 - 4.
         assert_eq!(of("", &[8, 6], &[4, 3], 0, 0), [8.0, 4.0, 0.0, 4.0, 0.0]);

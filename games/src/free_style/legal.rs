@@ -12,7 +12,7 @@ use super::rules::{Moves, Rules};
 /// Returns the cells on which a seat may place a piece of a kind.
 pub(super) fn goals(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> u32 {
     let (own, empty) = (s.pieces[seat], s.empty(rules, seat));
-    // The validator ensures that opposing pieces are visible wherever a rule refers to them.
+    // The validator refuses rules that refer to hidden opposing pieces, so the result reveals none of them.
     let other = s.pieces[1 - seat];
     let near = |near: Near| match near {
         Near::Any => empty,
@@ -35,7 +35,7 @@ fn numbers(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> u32 {
     }
     let Some(values) = &k.values else { return 1 };
     let left = values.sum_max.map_or(u16::from(values.max), |most| most.saturating_sub(s.sums[seat][kind]));
-    // If the setup already exceeds the sum, no number is legal, not even 0.
+    // If the pieces of the setup already exceed the maximum sum, no number is legal, not even 0.
     if values.sum_max.is_some_and(|most| s.sums[seat][kind] > most) {
         return 0;
     }

@@ -228,7 +228,7 @@ impl BoardState {
             _ => None,
         });
         let swap = matches!(moves, [Some((a, x, _)), Some((b, y, _))] if x == b && y == a);
-        // The outcome of a capture of a moving piece depends on whether that piece leaves its cell.
+        // If a seat captures a piece that also moves, the other move is resolved first: the piece may leave its cell.
         let waits =
             |seat: usize| matches!((moves[seat], moves[1 - seat]), (Some((_, to, _)), Some((from, ..))) if to == from);
         let order = if waits(0) { [1, 0] } else { [0, 1] };

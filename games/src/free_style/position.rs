@@ -80,7 +80,7 @@ pub struct BoardState {
     pub ply: u8,
     /// The seat that moved first.
     pub first: u8,
-    /// The seat to move; without meaning in games in which both seats act at the same time.
+    /// The seat to move; not used in games in which both seats act simultaneously.
     pub mover: u8,
     /// Bit set of the seats to move.
     pub acts: u8,

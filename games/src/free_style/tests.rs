@@ -35,7 +35,7 @@ const BULLETS: [(&str, &[&str]); 16] = [
             "supply_counts_placements_only",
         ],
     ),
-    ("near", &["near_is_ignored_for_first_placement", "near_can_require_opponent_or_distance_from_own_pieces"]),
+    ("near", &["near_condition_is_ignored_for_first_placement", "near_values_opp4_opp8_and_away4_restrict_placements"]),
     ("sum_max at its limit", &["only_zero_is_legal_when_sum_is_used_up", "setup_pieces_use_up_unique_numbers"]),
     (
         "moving",
@@ -45,13 +45,13 @@ const BULLETS: [(&str, &[&str]); 16] = [
             "first_matching_move_action_decides_capture",
         ],
     ),
-    ("onto", &["onto_decides_which_numbers_can_be_captured", "failed_comparison_uses_ply_and_reveals_both_numbers"]),
+    ("onto", &["onto_condition_limits_capturable_numbers", "failed_comparison_uses_ply_and_reveals_both_numbers"]),
     (
         "effects",
         &[
             "neighbors_flip_by_owner",
             "sandwich_needs_own_piece_at_far_end",
-            "line_rest_affects_other_pieces_of_line",
+            "line_rest_effect_affects_other_pieces_of_line",
             "conditions_compare_numbers",
         ],
     ),
@@ -64,12 +64,19 @@ const BULLETS: [(&str, &[&str]); 16] = [
     (
         "other ends",
         &[
-            "reach_and_eliminated_end_game",
+            "reach_and_eliminated_conditions_end_game",
             "stuck_condition_supports_each_result",
             "neighbors_flip_until_board_is_full_under_f1",
         ],
     ),
-    ("score", &["scoring_rules_add_points", "territory_touches_one_side_only", "captures_count_only_in_own_plies"]),
+    (
+        "score",
+        &[
+            "scoring_rules_add_points",
+            "territory_counts_regions_next_to_one_side_only",
+            "only_opposing_pieces_taken_in_own_plies_count_as_captures",
+        ],
+    ),
     ("tie", &["ties_are_broken_as_configured", "full_board_is_a_draw_under_f0"]),
     (
         "contact",

@@ -197,7 +197,7 @@ pub(super) fn plies(rules: &Rules, now: &BoardState, viewer: Option<Seat>) -> Ve
         let from = out.len();
         for (seat, a) in joint.iter().enumerate() {
             let Some(a) = *a else { continue };
-            // Everything is revealed at the end.
+            // At the end, everything is revealed: each ply is listed as its own seat saw it.
             let eyes = if now.over.is_some() { Some(seat) } else { viewer };
             out.push(ply_view(rules, &s, seat, a, eyes));
         }

@@ -26,7 +26,7 @@ impl FreeStyle {
             let message = Message { seat: usize::from(m.seat & 1), act: m.act, rules: proposed, say: m.say.clone() };
             self.say(&mut s, message);
         }
-        // Chance may have drawn the rules and the first mover.
+        // If the messages do not determine the rules, chance has drawn them.
         if s.rules.is_none() && self.fixed.is_none() {
             let Some(drawn) = self.rules_of(view).filter(|_| view.rules.is_some()) else { return s };
             self.begin(&mut s, drawn);
@@ -126,10 +126,11 @@ impl<'a> Attempt<'a> {
         Attempt { rules, plies, numbers, wanted, own, rng }
     }
 
-    /// Replays all plies and returns the final position.
+    /// Plays all plies and returns the final position.
     ///
     /// # Errors
-    /// Fails if the draw is inconsistent with the view. If a revealed number differs, returns the revealed numbers.
+    /// Fails if the draw is inconsistent with the view. If a number revealed on contact differs from the drawn number,
+    /// returns the revealed numbers.
     fn play(mut self, mut s: BoardState) -> Result<BoardState, Option<RevealedNumbers>> {
         let mut origin = [usize::MAX; CELLS];
         let mut at = 0;

@@ -86,7 +86,7 @@ impl<const W: usize> Bits<W> {
         })
     }
 
-    /// Moves every point up by `by`, from 1 to 63.
+    /// Moves every point up by `by`, which is 1 to 63.
     #[inline]
     pub fn up(self, by: u32) -> Self {
         let mut out = [0; W];
@@ -98,7 +98,7 @@ impl<const W: usize> Bits<W> {
         Bits(out)
     }
 
-    /// Moves every point down by `by`, from 1 to 63.
+    /// Moves every point down by `by`, which is 1 to 63.
     #[inline]
     pub fn down(self, by: u32) -> Self {
         let mut out = [0; W];

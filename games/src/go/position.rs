@@ -1,8 +1,8 @@
 //! Stones on the board: chains, liberties, captures, and area.
 //!
 //! All data are sets of points. Chains are not stored: they are grown from a point when needed. The only stored
-//! property of chains is the set of stones in atari, which are the stones of chains with one liberty. From this set
-//! follow captures (enemy stones in atari next to a new stone) and the set of all legal points. A move can change the
+//! property of chains is the set of stones in atari, which are the stones of chains with one liberty. Captures (enemy
+//! stones in atari next to a new stone) and the set of all legal points follow from this set. A move can change the
 //! liberties of its own chain, of adjacent enemy chains, and of chains next to captured stones. To update them, each
 //! chain is grown only until a second liberty is found, usually after a step or two.
 
@@ -154,7 +154,7 @@ impl<const W: usize> Position<W> {
             self.relieve(grid, taken, own);
             self.atari = self.atari & !taken;
         }
-        // Own chains in atari next to the stone are now part of its chain.
+        // Own chains in atari next to the stone join its chain, whose liberties are counted below.
         self.relieve(grid, stone, own);
         self.stones[color] = own;
         self.stones[1 - color] = enemy;

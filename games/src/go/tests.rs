@@ -365,7 +365,7 @@ fn small_and_large_board_types_agree() {
 #[test]
 fn games_convert_to_sgf() {
     let params = Params { board_size: 9, komi: 0.5, ..Params::default() };
-    // c3 is id 2 * 9 + 2: from the top, row 6.
+    // c3 is id 2 * 9 + 2 = 20. Counted from the top, its row is 6.
     let moves = [(0, 20), (1, 81), (0, 80)];
     let text = sgf(&params, &moves, &[("PB", "x")]);
     assert_eq!(text, "(;FF[4]CA[UTF-8]GM[1]SZ[9]KM[0.5]PB[x]\n;B[cg];W[];B[ia])\n");

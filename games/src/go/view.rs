@@ -133,7 +133,7 @@ fn remarks(view: &View) -> String {
 /// The properties for size, komi and handicap are added.
 pub(super) fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let size = params.board_size;
-    // Ids count from the bottom, the format from the top.
+    // Ids count rows from the bottom, the format counts them from the top.
     let point = |a: Action| [a % size, size - 1 - a / size];
     let stones: Vec<sgf::Stone> = moves.iter().map(|&(seat, a)| (seat, (a < size * size).then(|| point(a)))).collect();
     let set_up: Vec<[u32; 2]> = match params.handicap {

@@ -45,8 +45,7 @@ impl Gomoku {
         }
     }
 
-    /// Returns the mover's winning points; if there are none, the points that it must block; `None` if there are
-    /// neither.
+    /// Returns the points at which the mover wins, or else the points that it must block; `None` without either.
     fn forced(mine: &Shape, theirs: &Shape) -> Option<Points> {
         [mine.wins, theirs.wins].into_iter().find(|points| !points.is_empty())
     }
@@ -93,7 +92,7 @@ impl Gomoku {
             near = near | self.around[point];
         }
         let free = near & !stones;
-        // The stones have no free point around them.
+        // If the stones have no free point around them, all points are candidates.
         if (free & self.board).is_empty() { self.board } else { near }
     }
 

@@ -82,8 +82,8 @@ impl Lines {
         *points = kept;
     }
 
-    /// Calls `each` for every axis with the difference of the ids of neighbors and a list. Entry `j` of the list holds
-    /// the first points of the lines with `j + 1` stones of `side` and no stone of the opponent.
+    /// Calls `each` for every axis with the difference of the ids of neighboring points, and with a list. Entry `j` of
+    /// the list holds the first points of the lines with `j + 1` stones of `side` and no stone of the opponent.
     fn each_axis(&self, side: &Points, other: &Points, mut each: impl FnMut(usize, &[Points])) {
         let length = self.connect as usize;
         // `at_least[j]`: starting points of the lines that hold more than j stones of this side.
@@ -129,7 +129,7 @@ impl Lines {
             }
             if !two_short.is_empty() {
                 shape.threats = shape.threats | points_of(two_short, step);
-                // Two overlapping lines one point apart; the first point of one and the last of the other are empty.
+                // Pairs of lines that start at neighboring points, with an empty point at both outer ends of the pair.
                 let ends = !taken & !taken.down(length * step);
                 let pairs = two_short & two_short.down(step) & ends;
                 let inner = (1..length).fold(Points::default(), |all, k| all | pairs.up(k * step));
@@ -139,7 +139,7 @@ impl Lines {
         shape
     }
 
-    /// Adds the value of each line that is open to `side` to the scores of all points of the line. The value is
+    /// For each line that is open to `side`, adds the value of the line to the scores of all its points. The value is
     /// `weight` for one stone, and is multiplied by six for each further stone.
     pub fn add_scores(&self, side: &Points, other: &Points, weight: u32, scores: &mut [u32]) {
         let length = self.connect as usize;

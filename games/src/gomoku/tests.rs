@@ -174,7 +174,7 @@ fn line_statistics_agree_with_winning_points() {
                 let mut with = side;
                 with.put(at);
                 let more: Vec<usize> = winning(&g, &with, &other).into_iter().filter(|p| !wins.contains(p)).collect();
-                // If longer lines are ignored, a threat may not lead to a winning point.
+                // If longer lines are ignored, a threat need not create a winning point.
                 let threat = shape.threats.has(at);
                 assert!(threat || more.is_empty(), "a stone on {at} creates the wins {more:?}");
                 if overline == Overline::Wins {

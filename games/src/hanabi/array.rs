@@ -97,7 +97,7 @@ impl Hanabi {
     /// Encodes the last move, with seats counted clockwise from `me`.
     fn encode_last<T: From<u8>>(&self, s: &State, me: usize, cells: &mut Cells<'_, T>) {
         let last = s.moves().last();
-        // The seat before the next one moved last.
+        // The last move was made by the seat before the seat that moves next.
         let by = (self.next(s) + 2 * self.n - 1 - me) % self.n;
         let m = last.and_then(|d| self.reading(d.action.into()));
         let (kind, to, color, rank, slot) = match m {
@@ -134,8 +134,8 @@ impl Hanabi {
         }
     }
 
-    /// Writes OpenSpiel's variant of the array. While the first hands are dealt, the deck holds more cards than its
-    /// part has cells, so the following parts are overwritten.
+    /// Writes OpenSpiel's variant of the array. While the first hands are dealt, the deck holds more cards than the
+    /// part for the deck has cells, so the following parts are overwritten.
     pub(super) fn encode_as_theirs(&self, s: &State, seat: Seat, out: &mut [f32]) {
         self.encode(s, Viewer::Seat(seat), out);
         let deck = self.parts().parts.into_iter().find(|part| part.name == "deck");

@@ -121,7 +121,8 @@ fn completed_firework_restores_token() {
     assert_eq!((s.information, s.fireworks[0]), (6, 2));
 }
 
-/// The hand has one card, which is known to be a 1. The probability of each color is proportional to its unseen copies.
+/// The hand has one card, which is known to be a 1. The probability of a color is proportional to its number of unseen
+/// copies.
 #[test]
 fn sampled_cards_follow_unseen_copies() {
     let g = game(Params { hand_size: Some(2), colors: 2, ..Params::default() });

@@ -197,7 +197,7 @@ impl Hanabi {
         }
         open.sort_by_key(|slot| slot.3);
         for i in 0..open.len() {
-            // Earlier slots whose candidates are all candidates of this slot.
+            // Each earlier slot whose candidates are all candidates of this slot takes one of them.
             let inside = open[..i].iter().filter(|before| before.2 & !open[i].2 == 0).count();
             open[i].3 = open[i].3.saturating_sub(inside);
         }

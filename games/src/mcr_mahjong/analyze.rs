@@ -216,8 +216,8 @@ fn distance(hand: &Counts, melds: usize) -> Value {
     json!({ "win": false, "shanten": all.number, "useful": names(all.useful), "forms": forms })
 }
 
-/// Returns the tiles left after the discard that leaves the lowest shanten number and, among discards with the same
-/// shanten number, the most useful tiles.
+/// Returns the tiles left after the best discard: the discard with the lowest shanten number and, if several have it,
+/// with the most useful tiles.
 fn without_worst(tiles: &Counts, melds: usize) -> Counts {
     let key = |left: &Counts| {
         let s = shanten(left, melds);

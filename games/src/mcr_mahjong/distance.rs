@@ -99,10 +99,10 @@ impl Table {
     }
 }
 
-/// Extends all targets by one rank. The result is indexed like [`Open`] before the next rank, and then by the number of
-/// tiles that the target uses of this rank.
+/// Extends all targets by one rank. The first index of the result is the index of [`Open`] for the next rank. The
+/// second index is the number of tiles of this rank that the target uses.
 fn targets(rank: usize, open: &Open) -> [Used; 9] {
-    // A chow that starts here ends two ranks later.
+    // A chow ends two ranks after the rank `at` at which it starts.
     let most = |at: usize| if at + 3 <= RANKS { 2 } else { 0 };
     let older = if rank >= 2 { most(rank - 2) } else { 0 };
     let old = if rank >= 1 { most(rank - 1) } else { 0 };
@@ -249,8 +249,8 @@ impl Lack {
         (self.with >> (8 * sets)) as u8
     }
 
-    /// Reorders the distances for a total of `sets` sets and a pair. Byte `m` of the result is the distance to add if
-    /// another group forms `m` sets.
+    /// Reorders the distances for a total of `sets` sets and a pair. Byte `m` of the result is the distance of this
+    /// group if the other groups form `m` sets.
     fn missing(self, sets: usize) -> Lack {
         let turned = |v: u64| v.swap_bytes() >> (8 * (7 - sets)) | FAR_LANES << (8 * sets) << 8;
         Lack { without: turned(self.with), with: turned(self.without) }

@@ -11,7 +11,7 @@ pub(super) const GROUPS: usize = SUITS + 1;
 /// One tile of each of nine ranks.
 pub(super) const ONES: Heights = 0x1_1111_1111;
 
-/// Returns the group of a kind, and the position of its lowest bit in the heights.
+/// Returns the group of a kind, and the position of the kind's lowest bit in the heights.
 pub(super) const fn place(tile: Tile) -> (usize, u32) {
     let group = tile as usize / RANKS;
     let group = if group < SUITS { group } else { SUITS };

@@ -348,7 +348,7 @@ impl Whole<'_> {
             let mut all = waiting_tiles(&self.standing, self.hand.win);
             if self.hand.melds.is_empty() {
                 let odd = self.standing.map(|h| h & ONES);
-                // Six pairs and a single tile.
+                // Six pairs and a single tile wait for a second copy of this tile.
                 if odd.iter().map(|o| o.count_ones()).sum::<u32>() == 1 {
                     all |= heights::kinds(&odd).0;
                 }
@@ -370,8 +370,7 @@ impl Whole<'_> {
         waiting_tiles(&rest, self.hand.win).count_ones() == 1
     }
 
-    /// Returns the fans of a division into sets and a pair. If the hand has a knitted straight, `straight` holds its
-    /// nine tiles.
+    /// Returns the fans of a division into sets and a pair. `straight` holds the nine tiles of a knitted straight.
     fn read(&self, reading: HandDivision, straight: Option<Kinds>) -> Tally {
         let mut tally = self.tally;
         let (sets, number, pair, win) = (reading.sets(), reading.number(), reading.pair, self.hand.win);
@@ -488,8 +487,7 @@ impl Hand {
         self.best(edition, &EXCLUDED[usize::from(edition == Edition::Strict98)])
     }
 
-    /// Returns the score of the best division after the exclusions in `excluded`, which holds the fans that each fan
-    /// excludes.
+    /// Returns the score of the best division. `excluded` holds the fans that each fan excludes.
     fn best(&self, edition: Edition, excluded: &[Fans; ROWS]) -> Option<Score> {
         let melds = self.melds.len();
         let standing: u32 = self.standing.iter().map(|&n| u32::from(n)).sum();

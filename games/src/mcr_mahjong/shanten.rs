@@ -69,8 +69,7 @@ impl Form {
         }
     }
 
-    /// Returns the shanten and useful tiles of a hand in this form; `None` if the form is impossible with `melds`
-    /// melds.
+    /// Returns the shanten and useful tiles of a hand in this form; `None` if `melds` melds rule out the form.
     pub fn of(self, hand: &Counts, melds: usize) -> Option<Shanten> {
         self.open_to(melds).then(|| self.with_useful(hand, melds, self.distance(hand, melds)))
     }

@@ -380,7 +380,7 @@ impl McrMahjong {
     /// Returns the circumstances of a win by `seat` with the current tile.
     pub(super) fn flags(&self, s: &State, seat: Seat) -> Flags {
         let drawn = s.phase == Phase::Turn;
-        // An offered discard is already in the list of discards.
+        // `open` counts an offered discard, which is the winning tile itself, so it is subtracted.
         let on_offer = u8::from(s.phase == Phase::Claim);
         let robbed = s.phase == Phase::Kong;
         Flags {

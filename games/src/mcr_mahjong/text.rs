@@ -194,7 +194,7 @@ impl McrMahjong {
     /// Describes the observer's options: shanten, useful tiles, HU, and legal moves.
     fn advise(&self, view: &View, lines: &mut Vec<String>) {
         let Some(me) = view.seat.map(|p| usize::from(p) % SEATS) else { return };
-        // A seat's own options are the same in every determinization.
+        // A seat's own options are the same in every determinization, so any determinization can be used.
         let s = self.world_of(view, &mut Stream::from_text("ludex.v1:mcr_mahjong:text"));
         let unseen = unseen(view);
         let copies = |kinds: Kinds| -> String {

@@ -234,7 +234,7 @@ impl McrMahjong {
         all
     }
 
-    /// Returns the CHI claims of a seat in this hand that lost to another seat's claim.
+    /// Returns the CHI claims of a seat that another seat's claim overrode in this hand.
     fn overridden(&self, s: &State, seat: Seat) -> Vec<Overridden> {
         let all = (0..SEATS).flat_map(|p| s.melds(p));
         let own = all.filter(|l| l.overrode != NONE && usize::from(super::state::next(l.from)) == seat);

@@ -104,7 +104,7 @@ impl McrMahjong {
         }
         if self.fixed_wind(s.hand_number).is_some() {
             s.wind = NONE;
-            // If no wind is drawn, the deal ends with its last tile.
+            // If no wind is drawn, the last tile ends the deal, so it cannot be dealt yet.
             s.dealt = s.dealt.min(self.tiles() as u8 - 1);
         }
     }

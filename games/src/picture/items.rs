@@ -10,9 +10,9 @@ pub struct Division {
     pub items: Vec<String>,
     /// Number of each item in the pool.
     pub pool: Vec<u8>,
-    /// Known valuations: display name of the seat, and the value of one of each item to the seat.
+    /// Known valuations: the display name of a seat, and the value to this seat of one unit of each item.
     pub values: Vec<(String, Vec<u8>)>,
-    /// Offers in order: the seat, the number of each item that the seat keeps, and its message.
+    /// Offers in order: the seat, the number of each item that the seat keeps, and the seat's message.
     pub offers: Vec<(usize, Vec<u8>, String)>,
     /// Status text at the bottom.
     pub status: String,

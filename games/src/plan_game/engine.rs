@@ -90,8 +90,7 @@ pub trait PlanEngine: Sized + Send + Sync + 'static {
     /// # Errors
     /// Returns an error if a parameter specific to this game is out of range.
     fn new(params: &Self::Params) -> Result<Self, ParamError>;
-    /// Returns the maximum number of action ids that build one plan, including `submit`. `budget` is the budget of side
-    /// 0.
+    /// Returns the maximum number of action ids for one plan, `submit` included. `budget` is that of side 0.
     fn most_steps(budget: u32) -> u32;
 
     /// Returns the fields of a strategy document as JSON Schema properties; the first field is required.

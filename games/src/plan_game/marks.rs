@@ -11,8 +11,7 @@ use super::state::{Phase, Round, State, Strategy, judged, phase_after, side_in};
 
 const PAPER: &str = "AdvGameBench";
 
-/// Returns the documentation of the marks. `value` and `structural` are the game's formulas of the marks with these
-/// names.
+/// Returns the documentation of the marks. `value` and `structural` are the game's formulas of these two marks.
 pub(super) const fn docs(value: &'static str, structural: &'static str) -> [MarkDoc; 13] {
     [
         MarkDoc::new(
@@ -73,7 +72,7 @@ fn sum_by_key<K: Ord>(all: impl Iterator<Item = (K, u32)>) -> BTreeMap<K, u32> {
     out
 }
 
-/// Returns the Jaccard index of two multisets of pieces, in which the place of a piece matters.
+/// Returns the Jaccard index of two multisets of pieces. Pieces of one kind in different places are different.
 fn structural(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
     let [a, b] = [a, b].map(|all| sum_by_key(all.iter().map(|piece| ((piece.kind, piece.place), 1))));
     let shared: u32 = a.iter().map(|(key, n)| *n.min(b.get(key).unwrap_or(&0))).sum();

@@ -56,11 +56,11 @@ impl Phase {
 pub enum Strategy<P> {
     /// A strategy that violates no rule.
     Legal(P),
-    /// A strategy with violations, which forfeits the rounds that it plays.
+    /// A strategy with violations. It forfeits every round in which it is used.
     Flawed(Box<Flawed>),
 }
 
-/// A strategy with violations, which forfeits the rounds that it plays.
+/// A strategy with violations. It forfeits every round in which it is used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Flawed {
     /// The strategy document as submitted.
@@ -277,7 +277,7 @@ impl<P: Clone + Default + PartialEq> State<P> {
                 let ended = engine.simulate([a, b], budgets, &mut ());
                 (Some(ended.winner), ended.reason)
             }
-            // A strategy without violations is a legal plan.
+            // Not reached: a strategy without violations is a legal plan.
             (None, _) => (None, "both_forfeit"),
         };
         let by_seat = [0, 1].map(|seat| played[side_in(settings, n, seat)].cloned());

@@ -104,7 +104,8 @@ fn check_refuses_invalid_parameters() {
     assert_eq!(bad("elemental_duel(rules=repo)"), "rules");
 }
 
-/// A seat may resubmit an over-budget document and sees its cost. The last document counts. The opponent sees none.
+/// A seat sees the cost of its over-budget document and may submit another document. The last document counts. The
+/// opponent sees none of the over-budget documents.
 #[test]
 fn over_budget_document_can_be_resubmitted() {
     let mut s = start("battle_cards");
@@ -209,7 +210,7 @@ fn last_over_budget_attempt_forfeits_round() {
         let round = view(&*s, 0)["history"][0].clone();
         let last = documents[documents.len() - 1];
         assert_eq!(round["costs"], json!([200 * last, 100]));
-        // Ten bombs are enough: at tick 10 the demon is at 11880, in the column next to the last bomb.
+        // Ten bombs are enough: at tick 10, the demon is at 11880 field units, in the column next to the last bomb.
         let (violations, reason, returns) = match last {
             10 => (json!([]), "cleared", [1.0, -1.0]),
             _ => (json!(["over_budget"]), "forfeit", [-1.0, 1.0]),
@@ -227,7 +228,7 @@ fn last_over_budget_attempt_forfeits_round() {
 /// The submission `keep` reuses the strategy. The submission `none` forfeits the next round, and later rounds can reuse
 /// the strategy.
 #[test]
-fn keep_reuses_strategy_and_none_forfeits_round() {
+fn submission_keep_reuses_strategy_and_submission_none_forfeits_round() {
     let mut s = start("battle_cards(format=match,rounds=4,revise=both)");
     assert!(s.parse_move(0, &Move::Document(json!({ "keep": true }))).is_err());
     say(&mut *s, [invaders(&["Phoenix"]), defenders(&["Sapling"])]);
@@ -256,7 +257,7 @@ fn alternate_roles_swap_sides() {
     assert_eq!((s.phase(), s.returns()), (Some("revision"), vec![1.0, -1.0]));
     assert_eq!(view(&*s, 0)["side"], "invader");
     say(&mut *s, [invaders(&["PoisonFrog"]), json!({ "keep": true })]);
-    // Round 2 has swapped sides. Round 3 follows at once and uses the revision submitted after round 1.
+    // Round 2 has swapped sides. Round 3 follows immediately and uses the revision submitted after round 1.
     assert_eq!((s.turn(), s.phase()), (ToMove::Over, None));
     let history = view(&*s, 1)["history"].clone();
     assert_eq!(history[1]["sides"], json!(["defender", "invader"]));
@@ -549,7 +550,7 @@ fn varied_plans_are_legal() {
     check::<crate::elemental_duel::ElementalDuelEngine>();
 }
 
-/// Answers of queries equal the results of the worked examples.
+/// Replies to queries equal the results of the worked examples.
 #[test]
 fn analyze_reproduces_worked_examples() {
     let game = TowerDefense::new(Default::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Enclosed runs on a 64-bit board, computed for all squares of a direction at once.
+//! Enclosed runs on a 64-bit board. Each direction is computed for all squares simultaneously.
 
 /// All files except the two outermost. Discs on these two are never enclosed along a row or a diagonal. The mask also
 /// keeps runs from wrapping around the edge.

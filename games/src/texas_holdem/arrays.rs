@@ -157,7 +157,7 @@ impl TexasHoldem {
             let pair = pair(i);
             w.ints(2, |k| pair[k]);
         });
-        // Target sums of bets; with a limit they are redundant.
+        // Total to which each bet goes. With a limit, the moves determine the totals, so all are 0.
         let bet = |m: &&super::deal::BettingMove| {
             !t.limit && matches!(m.does, ActionEffect::Raise(_) | ActionEffect::AllIn) && m.action != FOLD
         };

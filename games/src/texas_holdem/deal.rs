@@ -307,8 +307,8 @@ impl Deal {
         };
         let strengths: [u16; SEATS] =
             std::array::from_fn(|p| if !single && p < t.n && c.in_hand(p) { strength(p) } else { 0 });
-        // Side pots, level by level: the best hand that reaches a level gets the chips up to it. Unmatched chips
-        // return to their owner.
+        // Side pots, level by level: the best hand that reaches a level gets the chips up to that level. Unmatched
+        // chips return to their owner.
         let mut floor = 0;
         loop {
             let reach = |p: &usize| c.in_hand(*p) && c.spent[*p] > floor;
@@ -362,8 +362,7 @@ impl Chips {
         usize::from(self.moves) + t.n > ROUND_MOVES
     }
 
-    /// Returns the lowest and the highest total of chips in this hand to which a raise may go; `None` if no raise is
-    /// possible.
+    /// Returns the lowest and highest total of chips in this hand after a raise; `None` if no raise is possible.
     fn raise_bounds(&self, t: &PokerTable) -> Option<(u32, u32)> {
         let alone = (0..t.n).filter(|&p| self.acts(t, p)).count() <= 1;
         if self.raises >= t.raises[usize::from(self.round)] || self.full(t) || alone {

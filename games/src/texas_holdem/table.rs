@@ -158,7 +158,7 @@ pub(super) fn universal(mut raw: Raw) -> Result<Raw, ParamError> {
     }
     let limit = raw.get("betting").is_some_and(|b| b == "limit");
     if limit {
-        // OpenSpiel ignores stacks with a limit.
+        // OpenSpiel ignores the parameter `stack` if `betting=limit`.
         raw.remove("stack");
     } else {
         raw.remove("raiseSize");
@@ -349,7 +349,7 @@ impl PokerTable {
             _ if self.big_blind == 0 => return most_moves,
             Abstraction::Fc => 0,
             Abstraction::Fullgame if !self.limit => most.div_ceil(self.big_blind),
-            // Number of times that the highest bet can grow by the pot, with all seats in; doubled for half the pot.
+            // Number of times that the highest bet can grow by the pot (`fchpa`: by half the pot) with all seats in.
             sizes => {
                 let half = sizes == Abstraction::Fchpa && !self.limit;
                 let twofold = if half { self.n as u64 + 2 } else { 2 * self.n as u64 + 2 };

@@ -168,7 +168,7 @@ fn side_pots_go_to_best_hands() {
     let s = played(params, cards, &["AllIn", "Call", "Fold"]);
     assert_eq!(s.returns(), [1_100.0, -100.0, -1_000.0]);
     assert_eq!(view(&*s, 1)["shown"][1], Value::Null);
-    // A tie shares the pot with a folded blind, to half a chip.
+    // Two seats tie and split a pot with a folded blind of 1, so each wins half a chip.
     let calls = ["Call", "Fold", "Call", "Call", "Call", "Call", "Call", "Call", "Call"];
     let s = played("numPlayers=3,blind=1 2 0", "2s 3s As Kd Ac Kh 4c 5d 9h Jd Qs", &calls);
     assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![-1.0, 0.5, 0.5]));

@@ -105,8 +105,7 @@ impl TexasHoldem {
         }
     }
 
-    /// Returns the view of one hand, in which seat `shift` has position 0. `shift` is `None` before the seats are
-    /// drawn.
+    /// Returns the view of one hand. Seat `shift` has position 0; `None` before the seats are drawn.
     fn hand_view(&self, d: &Deal, shift: Option<usize>, me: Option<Seat>) -> HandView {
         let t = &self.table;
         let c = &d.chips;
@@ -215,7 +214,7 @@ impl TexasHoldem {
 
     /// Returns the number of chips that an action of the seat to move puts in, as text.
     pub(super) fn chips_of(&self, view: &View, a: Action) -> String {
-        // The hidden cards do not affect the chips.
+        // Hidden cards do not affect the chips, so any consistent state can be used.
         let mut deal = self.consistent_state(view, &mut Stream::new(&[0; 32])).now;
         let t = &self.table;
         let NextStep::Move(p) = deal.next(t) else { return String::new() };
@@ -243,7 +242,7 @@ impl TexasHoldem {
             FOLD => format!("p{} {}", m.seat, m.name),
             _ => format!("p{} {} ({} in all)", m.seat, m.name, m.to),
         });
-        // The manual numbers the rounds.
+        // The manual refers to the rounds by number.
         for (round, name) in STREETS.iter().enumerate() {
             words =
                 words.replace(&format!("\n{name}: "), &format!("\nRound {} ({}): ", round + 1, name.to_lowercase()));

@@ -108,7 +108,7 @@ impl PlanEngine for TowerDefenseEngine {
             plan.push(Piece { kind, cell, tick });
         }
         if side == 0 {
-            // Covers units with wrong names too: only cells and times count.
+            // Compares units with unknown names too, because only their cells and times matter.
             let mut places: Vec<[u32; 3]> = entries
                 .iter()
                 .filter_map(|e| {

@@ -261,7 +261,7 @@ impl<L: BattleLog> Field<'_, L> {
         number
     }
 
-    /// Returns true if another demon, which is a shadow demon, shelters `demon`.
+    /// Returns true if a shadow demon other than `demon` shelters it.
     fn sheltered(&self, demon: &Marcher) -> bool {
         self.shadows[usize::from(demon.row)] > u8::from(demon.is(Trait::Shadow))
     }

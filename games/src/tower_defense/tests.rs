@@ -1,6 +1,8 @@
 //! Battles computed by hand from the rules.
 //!
-//! A demon of speed 2 that appears in tick 0 is at 12320 - 44 k before its step in tick k.
+//! Positions are in field units, 1120 to a cell. A demon appears at 12320 and walks 22 units times its speed in each
+//! tick, so a demon of speed 2 that appears in tick 0, and is neither stopped nor slowed, is at 12320 - 44 k before its
+//! step in tick k.
 
 use ludex_env::draw::Stream;
 use serde_json::{Value, json};
@@ -341,8 +343,8 @@ fn rocket_damages_neighbors_of_target() {
     has(&log, r#"[30,"shot","h0","d0",20,180] [30,"splash","h0","d1",20,180]"#);
 }
 
-/// At speed 1 the demon is at 12320 - 100 * 22 = 10120 in tick 100. The summoned demon starts at 9000, moves at once,
-/// and needs 205 steps.
+/// At speed 1 the demon is at 12320 - 100 * 22 = 10120 in tick 100. The summoned demon starts at 9000, moves in the
+/// same tick, and needs 205 steps.
 #[test]
 fn summoning_demon_adds_demons() {
     let log = fight("", "SummoningDemon 4");

@@ -122,7 +122,7 @@ impl Undercover {
             seat: s.clues[k].0,
             text: Self::text_of(s, k).to_owned(),
         });
-        // The votes of the current round are revealed together.
+        // The votes of the current round stay hidden until all of them are cast.
         let done = usize::from(s.round) + usize::from(s.phase == Phase::Tie);
         let votes = s.votes.iter().enumerate().take(done).flat_map(|(round, votes)| {
             let cast = votes.iter().enumerate().filter(|(_, target)| **target != NONE);
@@ -208,7 +208,7 @@ impl Undercover {
         let listed = self.given.is_none();
         let legal = |k: usize| {
             let (seat, id) = s.clues[k];
-            // Stock clues contain no listed word.
+            // Stock clues contain no word of the built-in pairs, so they need no check if chance draws the words.
             id == 0 || id != NONE && listed || !words::holds(Self::text_of(s, k), self.word(s, seat.into()))
         };
         view.out.iter().all(|o| role(o.seat) == o.undercover)

@@ -358,7 +358,7 @@ fn step_limit_truncates_unless_rules_terminate() {
 }
 
 #[test]
-fn joint_steps_read_only_columns_of_acting_seats() {
+fn joint_step_skips_empty_rows_and_refuses_incomplete_rows() {
     let mut b =
         open(&load("iterated_prisoners_dilemma(num_repetitions=5)"), BatchConfig { count: 2, ..Default::default() });
     reset(&mut *b, 0);

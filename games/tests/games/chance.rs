@@ -112,7 +112,7 @@ fn loaded_die_fails_chi_square() {
     follows("a loaded die", &[1.0 / 6.0; 6], 20_000, |seed| picked("pig", seed, 0, &loaded));
 }
 
-/// Pairs of successive draws occur with the product of their probabilities.
+/// The frequency of a pair of successive draws is the product of their probabilities.
 #[test]
 fn successive_draws_are_independent() {
     let mut compared = 0;

@@ -207,7 +207,7 @@ fn ladder_tables_list_current_anchors() {
     for entry in ludex_games::games() {
         let game = ludex_games::load(entry.info.id).unwrap();
         let spec = game.spec();
-        // An outdated table gives no ratings and has another scale name.
+        // An outdated table names another scale, and its ratings are not used.
         let rated = spec.anchors.iter().filter(|anchor| anchor.rating.is_some()).count();
         let wanted = if matches!(game.info().unit, Unit::Field(_)) { 0 } else { spec.anchors.len() };
         let scale = ludex_env::anchor_ladder::scale(&spec.string, spec.rules, &spec.anchors);

@@ -78,7 +78,7 @@ const OTHERS: &[(&str, &str)] = &[
 
 #[test]
 fn emitted_marks_are_documented_and_documented_marks_occur() {
-    // These marks need a won hand or a repeated strategy.
+    // These marks need a won hand or a repeated strategy, which are rare in random episodes.
     let rare = ["total", "fan", "fan_points", "hand_score", "won_by"];
     for entry in ludex_games::games() {
         let other = OTHERS.iter().find(|(id, _)| *id == entry.info.id).map_or(entry.info.id, |(_, string)| string);

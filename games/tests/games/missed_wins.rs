@@ -53,7 +53,7 @@ fn nim_marks_missed_blocks() {
     // With piles of 1 and 2, the last match cannot be taken yet.
     assert_eq!(missed("nim(pile_sizes=[1,2])", &[1]), [0.0, 0.0]);
     assert_eq!(missed("nim(pile_sizes=[1,2])", &[3]), [0.0, 0.0]);
-    // With one pile of 2, taking both loses at once; taking one does not.
+    // With one pile of 2, taking both loses immediately; taking one does not.
     assert_eq!(missed("nim(pile_sizes=[1,2])", &[0, 3]), [0.0, 1.0]);
     assert_eq!(missed("nim(pile_sizes=[1,2])", &[0, 1]), [0.0, 0.0]);
 }

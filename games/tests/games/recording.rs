@@ -1,5 +1,4 @@
-//! Checks that records of episodes replay to the same positions, and that the replay of an invalid record stops at the
-//! invalid event.
+//! Checks that the steps of a record lead to the recorded positions and stop at the first invalid event.
 
 use ludex_env::recording::{RecordBuilder, Replay, digest, outcomes, position, steps, submitted_move};
 use ludex_env::{Draw, DynState, GameRef, Outcomes, Stream, ToMove, Viewer};
@@ -75,7 +74,7 @@ fn same(a: &dyn DynState, b: &dyn DynState) -> bool {
 }
 
 #[test]
-fn replay_visits_recorded_positions() {
+fn record_steps_visit_recorded_positions() {
     for text in ["tic_tac_toe", "kuhn_poker", "leduc_poker", "iterated_prisoners_dilemma", "chess", "hanabi", "pig"] {
         let game = load(text).unwrap();
         let (history, positions) = episode(&game, 60);
@@ -145,7 +144,7 @@ fn interrupted_turn_is_last_step() {
 }
 
 #[test]
-fn replay_stops_at_invalid_event() {
+fn record_steps_stop_at_invalid_event() {
     let game = load("kuhn_poker").unwrap();
     let chance = |a| RecordEvent::Chance(ChanceRecord { action: a });
     let play = |seat, a| RecordEvent::Move(moved(seat, 0, a));
@@ -178,7 +177,7 @@ fn replay_stops_at_invalid_event() {
         let record = Record { header: header(game), events, footer: Footer::default() };
         let mut steps = steps(&**game, &record);
         let stop = loop {
-            match steps.next().unwrap_or_else(|| panic!("the replay did not stop; expected: {message}")) {
+            match steps.next().unwrap_or_else(|| panic!("the steps did not stop; expected: {message}")) {
                 Ok(_) => {}
                 Err(stop) => break stop,
             }

@@ -107,7 +107,7 @@ fn supply_counts_placements_only() {
     assert_eq!((winner(&s), legal(&r, &s, 1).len()), (None, 23), "only seat 0 has used up its supply");
     go(&r, &mut s, "e5");
     assert_eq!((winner(&s), s.over.map(|o| o.why)), (WON(0), Some(Why::SupplyOut)));
-    // A kind without a limit keeps supply_out from applying.
+    // `supply_out` never applies if a kind has no supply limit.
     let r = rules(json!({ "kinds": [{ "id": "s", "supply": 1 }, { "id": "t" }], "actions": [
         { "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } },
         { "do": "place", "kind": "t", "by": { "0": "all", "1": "all" } }],
@@ -116,7 +116,7 @@ fn supply_counts_placements_only() {
 }
 
 #[test]
-fn near_is_ignored_for_first_placement() {
+fn near_condition_is_ignored_for_first_placement() {
     for (near, cells) in
         [("own4", vec!["b3", "c2", "c4", "d3"]), ("own8", vec!["b2", "b3", "b4", "c2", "c4", "d2", "d3", "d4"])]
     {
@@ -135,7 +135,7 @@ fn near_is_ignored_for_first_placement() {
 }
 
 #[test]
-fn near_can_require_opponent_or_distance_from_own_pieces() {
+fn near_values_opp4_opp8_and_away4_restrict_placements() {
     let r = |near: &str| {
         rules(json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" }, "near": near }] }))
     };
@@ -202,7 +202,7 @@ fn leaps_pass_over_pieces_and_repeat_within_range() {
 }
 
 #[test]
-fn onto_decides_which_numbers_can_be_captured() {
+fn onto_condition_limits_capturable_numbers() {
     let setup = |own: u8, other: u8| {
         json!([{ "owner": 0, "kind": "v", "at": "c3", "value": own }, { "owner": 1, "kind": "v", "at": "c4", "value": other },
             { "owner": 1, "kind": "s", "at": "d3" }])
@@ -235,7 +235,7 @@ fn first_matching_move_action_decides_capture() {
             "actions": [{ "do": "move", "kind": "v", "steps": "orth", "onto": first }, { "do": "move", "kind": "v", "steps": "king", "onto": second },
                 { "do": "place", "kind": "v", "by": { "0": "all", "1": "all" } }] }))
     };
-    // The target's number is unknown, so the action that compares numbers is legal. The first matching action decides.
+    // The number of c4 is unknown, so both move actions allow the capture. The first of them decides.
     let s = after(&two("opp_lower", "opp_any"), &["c3=1", "c4=5", "c3-c4"]);
     assert_eq!((board_text(&s).contains("o1"), s.captured), (true, [0, 0]));
     let s = after(&two("opp_any", "opp_lower"), &["c3=1", "c4=5", "c3-c4"]);
@@ -362,7 +362,7 @@ fn line_completed_by_flip_wins_for_opponent() {
 }
 
 #[test]
-fn reach_and_eliminated_end_game() {
+fn reach_and_eliminated_conditions_end_game() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "c4" }, { "owner": 1, "kind": "s", "at": "c2" }]);
     let ends = json!([{ "if": "reach", "zone": { "0": "home1", "1": "home0" }, "then": "win" }, { "if": "eliminated", "then": "win" }]);
     let walk = json!([{ "do": "move", "kind": "s", "steps": "orth", "range": 2, "onto": "empty_or_opp_any" }]);
@@ -400,7 +400,7 @@ fn stuck_condition_supports_each_result() {
     let s = after(&r2, &["c3"]);
     assert_eq!((legal(&r2, &s, 1), winner(&s)), (vec!["pass".to_owned()], None));
     assert_eq!(legal(&r2, &after(&r2, &["c3", "pass"]), 0).len(), 24, "a seat with another action may not pass");
-    // A `stuck` end applies before a pass.
+    // A `stuck` end condition takes effect before the seat can pass.
     let r3 = r(json!({ "actions": pass("stuck"), "end": [{ "if": "stuck", "then": "lose" }] }));
     assert_eq!(over(&r3), Some((Winner::Seat(0), Why::Stuck, false)));
     let r4 = r(json!({ "actions": pass("always") }));
@@ -460,7 +460,7 @@ fn scoring_rules_add_points() {
 }
 
 #[test]
-fn territory_touches_one_side_only() {
+fn territory_counts_regions_next_to_one_side_only() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "a2" }, { "owner": 0, "kind": "s", "at": "b1" },
         { "owner": 1, "kind": "s", "at": "d5" }, { "owner": 1, "kind": "s", "at": "d4" }, { "owner": 1, "kind": "s", "at": "e3" }]);
     let r = rules(json!({ "setup": setup, "score": [{ "per": "territory4", "pts": 1 }] }));
@@ -471,7 +471,7 @@ fn territory_touches_one_side_only() {
 }
 
 #[test]
-fn captures_count_only_in_own_plies() {
+fn only_opposing_pieces_taken_in_own_plies_count_as_captures() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "a1" }, { "owner": 1, "kind": "s", "at": "a2" },
         { "owner": 1, "kind": "s", "at": "b3" }, { "owner": 0, "kind": "s", "at": "a3" }, { "owner": 0, "kind": "s", "at": "e1" },
         { "owner": 1, "kind": "s", "at": "e5" }]);

@@ -184,7 +184,7 @@ fn each_issue_has_its_code_and_path() {
 }
 
 #[test]
-fn all_issues_are_reported_at_once() {
+fn all_issues_are_reported_together() {
     let value = f1(
         json!({ "hidden": { "values": true }, "score": [], "actions": [{ "do": "place", "kind": "t", "by": { "0": "x", "1": "all" } }] }),
     );

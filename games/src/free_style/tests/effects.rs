@@ -48,7 +48,7 @@ fn sandwich_needs_own_piece_at_far_end() {
 }
 
 #[test]
-fn line_rest_affects_other_pieces_of_line() {
+fn line_rest_effect_affects_other_pieces_of_line() {
     let setup = stones(&["a3", "b3", "c1", "c2", "d4", "e3"], &[]);
     let r = placing(json!([{ "on": "place", "cells": "line_rest", "who": "own", "then": "remove" }]), setup);
     // The row a3 to e3 is interrupted at d3. a3 to c3 and c1 to c3 are lines of three pieces; c3 and d4 are only two

@@ -60,7 +60,7 @@ fn rules_with_hidden_pieces_obey_game_laws() {
 }
 
 #[test]
-fn contact_rules_obey_game_laws() {
+fn rules_with_contact_obey_game_laws() {
     let rules = json!({ "fsr": 1, "name": "ranks", "board": 5, "ply_cap": 60, "first": "random",
         "kinds": [{ "id": "s", "values": { "min": 1, "max": 6, "unique": true, "sum_max": null }, "supply": 4 }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "row2", "1": "row4" } },
@@ -251,7 +251,7 @@ fn invalid_documents_are_refused_with_path() {
     assert_eq!(
         refused(&*s, 0, flawed),
         ["/rules/actions/0/by/0", "/rules/actions/0/kind", "/rules/end", "/say"],
-        "all flaws at once, in order"
+        "all issues of the document, in order"
     );
     // A new proposal replaces the first proposal, whose hash is then stale.
     s.play(0, 1).unwrap();

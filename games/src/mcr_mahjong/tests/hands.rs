@@ -69,7 +69,7 @@ fn impossible_flags_are_corrected() {
     // A replacement requires a kong.
     let drawn = json!({ "self_drawn": true, "about_kong": true });
     assert_eq!(corrected(PLAIN, "B9", drawn), json!(["about_kong"]));
-    // A robbed tile has no other copy in the hand.
+    // A robbed tile is the fourth of its kind, so the hand cannot hold another copy.
     assert_eq!(corrected(pair, "W5", json!({ "about_kong": true })), json!(["about_kong"]));
     assert_eq!(corrected(PLAIN, "B9", json!({ "about_kong": true })), Value::Null);
 }
@@ -129,7 +129,7 @@ fn total_points_depend_on_exclusions_and_edition() {
     // Nine Gates, won with the 5 of a chow: All Chows, Tile Hog and fans of the chows may be added, never Full Flush.
     let gates = fans_of("W1 W1 W1 W2 W3 W4 W5 W6 W7 W8 W9 W9 W9", "W5", json!({}));
     assert!(gates.contains(&"Nine Gates".to_owned()) && !gates.contains(&"Full Flush".to_owned()), "{gates:?}");
-    // Editions: a melded and a concealed kong.
+    // The editions differ in the points for a melded and a concealed kong.
     let kongs = json!({ "pack": [["GANG", "W1", 1], ["GANG", "B9", 0]] });
     let mut strict = kongs.clone();
     strict["edition"] = "strict98".into();
