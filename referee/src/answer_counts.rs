@@ -18,7 +18,7 @@ pub struct Answers {
     pub truncated: u64,
 }
 
-/// Share of all replies, from 0 to 1, at or above which a verdict causes a warning.
+/// Minimum share of a verdict among all replies, from 0 to 1, that causes a warning.
 const WORTH: f64 = 0.05;
 
 impl Answers {

@@ -89,7 +89,7 @@ fn central_share(t: f64, freedom: u32) -> f64 {
 /// `None` unless all `parts`, the values that `blocks` was computed from, are positive and finite.
 pub fn round_up<const N: usize>(blocks: f64, parts: [f64; N]) -> Option<u64> {
     let positive = parts.iter().all(|part| part.is_finite() && *part > 0.0);
-    // Rounding errors must not add a block.
+    // Without the margin, a rounding error just above an integer would add a block.
     positive.then(|| (blocks - 1e-9 * blocks).ceil().max(2.0) as u64)
 }
 

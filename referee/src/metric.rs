@@ -181,7 +181,7 @@ pub struct MetricQuery {
 /// Value of a metric, with the part and the agent that it describes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricResult {
-    /// Part; absent for a metric over all parts.
+    /// Part of the suite; absent for a metric over all parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
     /// Agent; absent for a metric over all agents.
@@ -318,12 +318,12 @@ impl MetricQuery {
     }
 }
 
-/// Returns the queried agent's rating, or a rating for each agent if none is queried, from all matches of one part. All
-/// ratings are computed at once and memoized under `key`, which names the metric and its arguments.
+/// Returns the queried agent's rating, or the ratings of all agents if no agent is queried. Ratings use all matches of
+/// one part. They are computed together and memoized under `key`, which names the metric and its arguments.
 fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measurement>>) -> Option<Value> {
     let all = rows.once(key, || {
         let all = rows.of_all();
-        // Ratings of different parts are on different scales.
+        // Each part has its own rating scale, so matches of several parts have no common ratings.
         if all.parts_here().len() == 1 { of(&all) } else { Vec::new() }
     });
     match rows.agent() {
@@ -335,7 +335,7 @@ fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measuremen
     }
 }
 
-/// Returns the number of games in which each player is compared with a different player.
+/// Returns the number of games per player. Counts only games in which the player is compared with a different player.
 fn count_games(players: usize, games: &[PlayedGame]) -> Vec<u64> {
     let mut met = vec![0; players];
     for game in games {
@@ -351,7 +351,7 @@ fn count_games(players: usize, games: &[PlayedGame]) -> Vec<u64> {
 /// memoized.
 fn of_candidates(rows: &Rows, of: &str) -> Rc<Vec<(usize, f64)>> {
     rows.once(&format!("of candidates: {of}"), || {
-        // Arguments that are metrics were checked when the query was created.
+        // Parsing cannot fail: the metric was checked when the query that contains it was created.
         let Ok(asked) = MetricQuery::parse(of) else { return Vec::new() };
         let value = |agent: usize| Some((agent, asked.number(&rows.of_agent(agent))?.value));
         rows.candidates_here().into_iter().filter_map(value).collect()

@@ -42,7 +42,7 @@ pub struct GameResult {
     pub digest: String,
     /// Team of each seat; empty without teams.
     pub teams: Vec<usize>,
-    /// Returns of the mirror match by seat; empty without a mirror match.
+    /// Return of each seat in the mirror match; empty without a mirror match.
     pub mirror: Vec<f64>,
     pub seats: Vec<SeatResult>,
 }

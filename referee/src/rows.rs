@@ -97,7 +97,7 @@ pub struct MetricMatch<'a> {
     pub moves: Option<u32>,
     /// Team of each seat; empty without teams.
     pub teams: &'a [usize],
-    /// Returns of the mirror match by seat; empty without a mirror match.
+    /// Return of each seat in the mirror match; empty without a mirror match.
     pub mirror: &'a [f64],
     pub seats: &'a [SeatResult],
 }
@@ -126,7 +126,7 @@ impl<'a> MetricMatch<'a> {
         }
     }
 
-    /// Returns the seats that count for an agent: its seats, or the seats of the first side if it meets itself.
+    /// Returns the seats that count for an agent: its seats, or the seats of the first side if the agent meets itself.
     pub fn seats_of(&self, agent: usize) -> Vec<usize> {
         let own: Vec<usize> = (0..self.players.len()).filter(|&seat| self.players[seat] == agent).collect();
         let first: Vec<usize> = own.iter().copied().filter(|&seat| self.sides.get(seat) == Some(&0)).collect();
@@ -329,7 +329,7 @@ impl<'a> Rows<'a> {
         self.everything().filter(|game| game.valid)
     }
 
-    /// Returns the values of all agents that an imported table holds for this part.
+    /// Returns the values of this part in an imported table, for all agents.
     pub fn values(&self) -> impl Iterator<Item = &RowValue> {
         self.table.values.iter().filter(|value| self.part.is_none_or(|part| value.part == part))
     }
@@ -359,7 +359,7 @@ impl<'a> Rows<'a> {
         let Some(agent) = self.agent else {
             return self.everything().map(|game| (game, (0..game.players.len()).collect())).collect();
         };
-        // Matches of each agent, computed once for all agents.
+        // Indices of the matches of each agent, memoized because many metrics need them.
         let places = self.once("places", || {
             let mut places: Vec<Vec<usize>> = vec![Vec::new(); self.table.agents.len()];
             for &k in &*self.picked {

@@ -42,8 +42,8 @@ impl Seeds {
         }
     }
 
-    /// Returns a seed for a single match, derived as in [`Seeds::of`] but from the text `<pair>:<meeting>:<turn>`
-    /// instead of the pair's number.
+    /// Returns the seed of a single match: the same derivation as [`Seeds::of`], but the text `<pair>:<meeting>:<turn>`
+    /// replaces the block number.
     pub fn of_match(&self, pair: u64, meeting: u64, turn: usize) -> u64 {
         let place = format!("{pair}:{meeting}:{turn}");
         match self {

@@ -68,7 +68,7 @@ pub struct Suite {
     /// Purpose of the suite, and source of its protocol.
     #[serde(default)]
     pub about: String,
-    /// Seed from which match seeds are derived, together with the part and the block. Unused if a run has a secret.
+    /// Seed that, with the part and the block, determines the seeds of matches. Unused if a run has a secret.
     #[serde(default)]
     pub seed: u64,
     /// Sharing of seeds between the matches of a block. A run may override this setting.
@@ -114,8 +114,8 @@ pub struct MatchPolicy {
     /// Time limit per move in seconds; agents that cannot be interrupted may take longer.
     pub limit_s: u64,
     pub on_timeout: OnTimeout,
-    /// Maximum number of replays of a match after infrastructure failures. After the last replay, the match is
-    /// discarded.
+    /// Maximum number of repetitions of a match after infrastructure failures. If the last repetition fails, the match
+    /// is discarded.
     pub rematches: u32,
     /// Policy for a match that ended because an opponent from the suite failed.
     #[serde(skip_serializing_if = "OpponentFault::is_default")]
@@ -172,7 +172,7 @@ impl MatchPolicy {
         in_range("illegal.tries", illegal.tries.into(), 1, 100)?;
         in_range("unparsed.tries", illegal.unparsed.map_or(1, |unparsed| unparsed.tries.into()), 1, 100)?;
         in_range("limit_s", self.limit_s, 1, 86_400)?;
-        // At most one rematch, so that the names of a run's records are unique.
+        // At most one: the names of episodes do not number the rematches of a match.
         in_range("rematches", self.rematches.into(), 0, 1)?;
         in_range("replay_factor", self.replay_factor.into(), 1, 100)
     }
@@ -198,7 +198,7 @@ impl Default for MatchPolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTimeout {
-    /// Infrastructure failure, after which the match is replayed.
+    /// Infrastructure failure: the match is played again.
     #[default]
     Error,
     /// Loss for the seat that timed out.
@@ -211,7 +211,7 @@ pub enum OnTimeout {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpponentFault {
-    /// Infrastructure failure: the match is replayed, and discarded after further failures.
+    /// Infrastructure failure: the match is played again, and discarded after further failures.
     #[default]
     Discard,
     /// Win for the candidate.
@@ -219,7 +219,7 @@ pub enum OpponentFault {
 }
 
 impl OpponentFault {
-    // Tournaments store their policy as text, and tournaments of older versions stored it without this field.
+    // Not written by default: tournaments store their policy as text, and older versions lack this field.
     fn is_default(&self) -> bool {
         *self == OpponentFault::default()
     }
@@ -265,9 +265,9 @@ pub struct PartSpec {
     /// Number of blocks at level 0 of a ladder, where fewer blocks are enough.
     #[serde(default)]
     pub blocks_of_random: Option<u64>,
-    /// Seatings of a block, with one text per match and one letter per seat. `a` is the candidate (the first entrant of
-    /// a pairing), and `b` is the opponent. With the letters `c` to `h`, more than two entrants meet: several
-    /// candidates, or with `against` one candidate and several opponents. Default: each side takes each seat once.
+    /// Seatings of a block: one text per match, with one letter per seat. `a` is the candidate (the first entrant of a
+    /// pairing), `b` the opponent. Letters `c` to `h` stand for further entrants: candidates with `round_robin`,
+    /// opponents with `against`. Default: one match per seat, in which `a` has this seat and `b` all other seats.
     #[serde(default)]
     pub tables: Vec<String>,
     /// Source of the seatings: the field `tables`, all permutations of the entrants, or a random draw.
@@ -383,7 +383,7 @@ impl Suite {
     /// Checks that the parts have the data for each figure.
     fn check_figures(&self, games: &Games) -> Result<(), SuiteError> {
         let mut known = Vec::new();
-        // Loading a game takes time, and only the figures need the games here.
+        // Loading a game takes time, so games are loaded only if the suite has figures.
         for part in self.parts.iter().filter(|_| !self.figures.is_empty()) {
             let game = part.load(games).map_err(SuiteError)?;
             known.push(KnownPart { id: &part.id, marks: known_marks(&*game) });

@@ -122,8 +122,8 @@ pub fn close(record: &mut Record, spec: &Spec, mut returns: Vec<f64>, reason: En
     };
 }
 
-/// Truncates a record to its first `keep` events, as if the match had been interrupted. The returns become the returns
-/// at the last remaining position.
+/// Truncates a record to its first `keep` events, as if the match had been interrupted. The return of each seat becomes
+/// the sum of its rewards in the remaining events.
 pub fn break_off(record: &mut Record, keep: usize, reason: EndReason, at_fault: Option<usize>) {
     let game = ludex_games::load_with(&record.header.game, &record.header.params).unwrap();
     record.events.truncate(keep);

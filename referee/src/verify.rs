@@ -40,7 +40,7 @@ impl VerifiedRecord {
         self.result.spec()
     }
 
-    /// Returns the game with its parameters, to replay the record.
+    /// Returns the game with its parameters, e.g. to play the record's events again.
     pub fn game(&self) -> &GameRef {
         &self.result.game
     }
@@ -361,7 +361,7 @@ fn named_fault(parts: &RecordParts) -> Result<Option<usize>, RecordFault> {
     }
 }
 
-/// Checks returns and outcome against the replay, and returns the seat that forfeited.
+/// Checks the outcome and the return of each seat against the final position. Returns the seat that forfeited.
 fn result(
     spec: &Spec,
     record: &Record,

@@ -7,7 +7,7 @@ use crate::rows::Rows;
 
 /// Share of time that an evolving population spends at each agent (the stationary distribution of alpha-rank).
 ///
-/// The payoff of agent a against agent b is the mean score of a (1, 1/2 or 0). Absent if two of the agents never met.
+/// The payoff of agent a against agent b is the mean score of a, from 0 to 1. Absent if two of the agents never met.
 pub const ALPHA_RANK: Metric = Metric {
     id: "alpha_rank",
     title: "Alpha-rank",

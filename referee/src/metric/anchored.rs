@@ -8,8 +8,8 @@ use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rating::anchored::{Anchored, anchored as anchored_of};
 use crate::rows::{Rows, rung};
 
-/// Main rating of an agent. All matches of the part are rated at once, with constant ratings for the anchors of the
-/// game's ladder.
+/// Main rating of an agent. All matches of the part are rated in one batch, with constant ratings for the anchors of
+/// the game's ladder.
 pub const ANCHORED: Metric = Metric {
     id: "anchored",
     title: "Anchored rating",
@@ -57,8 +57,8 @@ fn anchored(rows: &Rows, args: &Args) -> Option<Value> {
     })
 }
 
-/// Returns the agents with a constant rating, each with its rating: the agents that are fixed in `rows`, and the
-/// anchors of the game's ladder that the program ran.
+/// Returns the agents with a constant rating, each with this rating. They are the agents that are fixed in `rows`, and
+/// the anchors of the game's ladder, which are recognized by their specs.
 fn rungs(rows: &Rows) -> Vec<(usize, f64)> {
     let mut fixed: BTreeMap<usize, f64> = rows.fixed().iter().copied().collect();
     for game in rows.matches() {

@@ -3,8 +3,8 @@
 use super::{Args, Metric, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Number of matches that count, divided by the number of matches played. The divisor includes matches that were
-/// replayed because an illegal move ended them.
+/// Number of matches that count, divided by the number of matches played. The divisor includes matches that were played
+/// again because an illegal move ended them.
 ///
 /// Source: GTBench (50 / N, where N is the number of matches played until 50 were valid).
 pub const COMPLETION: Metric = Metric {

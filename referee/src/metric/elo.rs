@@ -25,7 +25,7 @@ fn elo(rows: &Rows, args: &Args) -> Option<Value> {
     rated(rows, &format!("elo {args}"), |rows| after(rows, settings))
 }
 
-/// Returns the rating of each agent after the matches of `rows`, with the number of its matches.
+/// Returns each agent's rating after the matches of `rows`, and the number of its matches.
 pub(super) fn after(rows: &Rows, settings: Elo) -> Vec<Option<Measurement>> {
     let (players, games) = (rows.agents().len(), rows.games());
     let ratings = elo_of(players, &games, settings);

@@ -5,7 +5,7 @@ use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rating::elo::Elo;
 use crate::rows::Rows;
 
-/// Elo rating, computed separately for each cycle in the order of the plan, as a mean over cycles.
+/// Mean of the Elo ratings at the ends of the cycles. Ratings restart in each cycle and follow the order of the plan.
 ///
 /// Source: Qi Town, section 3 of the protocol; K = 32 fits the published tables best.
 pub const ELO_CYCLES: Metric = Metric {

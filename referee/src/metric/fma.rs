@@ -17,7 +17,7 @@ pub const FMA: Metric = Metric {
 };
 
 fn fma(rows: &Rows, args: &Args) -> Option<Value> {
-    // The metric was checked together with the spec.
+    // Parsing cannot fail: the metric was checked when the query was created.
     let asked = MetricQuery::parse(args.text("of")).ok()?;
     let agent = rows.agent()?;
     let of = |first: bool| asked.number(&rows.filtered(|game| game.seats_of(agent).contains(&game.first) == first));

@@ -5,8 +5,8 @@ use ludex_protocol::record::EndReason;
 use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of matches ended by an illegal move of the agent, or with `by = any` of any player. Replayed matches are
-/// included.
+/// Share of matches ended by an illegal move of the agent, or with `by = any` of any player. Matches that were played
+/// again are included too.
 ///
 /// Source: LLMArena, table 2 (its error rate).
 pub const ILLEGAL_END: Metric = Metric {
@@ -22,7 +22,7 @@ pub const ILLEGAL_END: Metric = Metric {
 
 fn illegal_end(rows: &Rows, args: &Args) -> Option<Value> {
     let all = rows.own_everything();
-    // Rows of an imported table do not hold the reason for the end of a match.
+    // Matches of an imported table are excluded: they have neither moves nor a reason for their end.
     let known = all.iter().filter(|(game, _)| game.moves.is_some());
     let ended = known.clone().filter(|(game, seats)| {
         let own = game.at_fault.is_none_or(|seat| game.players[seat] == game.players[seats[0]]);

@@ -11,7 +11,7 @@ use measures::{Bounds, Loops};
 ///
 /// `dfs`: number of back edges of a depth-first search that visits agents and neighbors in plan order. `dfs_longest`:
 /// number of agents on the longest cycle that a back edge closes. `triangles`: number of cycles of three agents.
-/// `triangle_share`: this number divided by its maximum, which is `n (n^2 - 4) / 24` for even n and `n (n^2 - 1) / 24`
+/// `triangle_share`: `triangles` divided by its maximum, which is `n (n^2 - 4) / 24` for even n and `n (n^2 - 1) / 24`
 /// for odd n. `components`: number of strongly connected components. `largest`: number of agents in the largest
 /// component. `feedback`: share of edges within components. `simple`: number of simple cycles of at most `length`
 /// agents, counted up to `most`. `longest`: number of agents on the longest simple cycle; absent if the search would

@@ -32,7 +32,7 @@ pub const MIRRORED_RETURN: Metric = Metric {
 /// Minimum number of games: both the slope and the residual variance are estimated.
 const LEAST: usize = 4;
 
-/// Returns the spec of the server's agent that plays the opposing seats.
+/// Returns the spec of the opponent, if the server ran the opponent.
 fn agent<'a>(sample: &Sample<'_, 'a>) -> Option<&'a str> {
     let others = sample.game.seats.iter().enumerate().filter(|(seat, _)| *seat != sample.seat);
     others.into_iter().find_map(|(_, seat)| seat.spec.as_deref())
@@ -73,7 +73,7 @@ fn controlled(pairs: &[(f64, f64)]) -> Measurement {
     let (r, c) = (mean(|p| p.0), mean(|p| p.1));
     let sum = |of: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|p| of(p.0 - r, p.1 - c)).sum::<f64>();
     let (rr, rc, cc) = (sum(&|a, _| a * a), sum(&|a, b| a * b), sum(&|_, b| b * b));
-    // Mirrors without variance carry no information.
+    // Mirrors without variance carry no information, so the slope is 0 and the result is the plain mean.
     let (slope, leverage) = if cc > 0.0 { (rc / cc, c * c / cc) } else { (0.0, 0.0) };
     let value = r - slope * c;
     let spread = (rr - slope * rc).max(0.0) / (n - 2.0);

@@ -3,8 +3,8 @@
 use super::{Args, Measurement, Metric, ParamDef, Takes, Value, of_candidates};
 use crate::rows::Rows;
 
-/// Percentage `100 * raw / max over the candidates of raw`, where `raw` is the value of the metric `of`. Negative
-/// values become 0.
+/// Percentage `100 * raw / max`, where `raw` is the value of the metric `of`, and `max` is its maximum over the
+/// candidates. Negative values become 0.
 ///
 /// Source: LLMArena, table 1.
 pub const NORMALISED: Metric = Metric {

@@ -22,7 +22,7 @@ fn obr(rows: &Rows, args: &Args) -> Option<Value> {
     let mut over = Vec::new();
     for course in courses(rows) {
         let rounds = args.is("form", "rounds");
-        // The budget does not change within a match.
+        // The budget is the same in all rounds of a match, and also applies to the attempts before the first round.
         let budget = course.rounds.iter().find_map(|round| round.budget);
         if !rounds {
             over.extend(course.attempts.iter().filter_map(|a| Some(a.cost? > budget?)));

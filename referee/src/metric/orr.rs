@@ -4,7 +4,7 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of opportunities to revise a strategy after negative feedback in which the agent revises it.
+/// Share of opportunities to revise a strategy that the agent uses; only opportunities after negative feedback count.
 ///
 /// With `form = repo`, as in the program published with the paper: share of an agent's steps, from the second on, whose
 /// cost differs from that of the previous step.

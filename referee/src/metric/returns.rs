@@ -3,7 +3,7 @@
 use super::{ANY, Args, Metric, Value, mean, number};
 use crate::rows::Rows;
 
-/// Mean return of the agent's seats over games. After a forfeit, a seat's return is the one that the forfeit assigns.
+/// Mean return of the agent's seats over games. After a forfeit, the forfeit determines the returns.
 pub const MEAN_RETURN: Metric = Metric {
     id: "mean_return",
     title: "Mean return",

@@ -7,7 +7,7 @@ use super::{ParamDef, Takes};
 use crate::result::SeatMark;
 use crate::rows::Rows;
 
-/// Names of the marks that metrics of rounds read.
+/// Names of the marks from which metrics of rounds are computed.
 pub(super) const MARKS: &[&str] = &[
     "attempt",
     "round",

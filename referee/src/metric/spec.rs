@@ -88,7 +88,7 @@ pub struct ParamDef {
     pub doc: &'static str,
 }
 
-/// Argument that stands for an absent value.
+/// Text of an argument without a value.
 pub const NONE: &str = "none";
 
 impl ParamDef {

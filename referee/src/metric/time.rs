@@ -20,6 +20,6 @@ pub const TIME_PER_MOVE: Metric = Metric {
 fn time_per_move(rows: &Rows, _: &Args) -> Option<Value> {
     let mut times = Moments::default();
     rows.samples().iter().for_each(|s| times.add(&s.own().times));
-    // Runs do not time in-process agents, so that their records are equal on every machine.
+    // Runs record a time of 0 for in-process agents, so that their records are equal on every machine.
     number(mean(&times, NOT_NEGATIVE).filter(|time| time.value > 0.0))
 }

@@ -9,9 +9,9 @@ use crate::rows::Rows;
 ///
 /// A wall is one hand of the matches on one seed. In these matches the entrants change seats, and each entrant's scores
 /// in the hand are summed. Of n entrants, the one with the highest sum gets n points, the next n - 1, and so on to 1.
-/// Entrants with equal sums share the mean of their points. Blocks are excluded if an agent had two seats, if the
-/// entrants differ between matches, or if a match ended before its last hand. Games whose marks do not report the
-/// scores of hands are excluded too.
+/// Entrants with equal sums share the mean of their points. Blocks (the matches on one seed) are excluded if an agent
+/// had two seats, if the entrants differ between matches, or if a match ended before its last hand. Games whose marks
+/// do not report the scores of hands are excluded too.
 pub const WALL_POINTS: Metric = Metric {
     id: "wall_points",
     title: "Points for walls",

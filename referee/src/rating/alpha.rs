@@ -1,5 +1,5 @@
 //! Alpha-rank of one population (S. Omidshafiei and others, "alpha-Rank: Multi-Agent Evaluation by Evolution",
-//! Scientific Reports 9, 2019), with OpenSpiel's selection against the current opponent.
+//! Scientific Reports 9, 2019), with OpenSpiel's local selection: fitness is the payoff against the current opponent.
 
 use ndarray::{Array1, Array2, Axis};
 use petgraph::algo::tarjan_scc;

@@ -87,7 +87,7 @@ pub struct Ratings {
     pub draws: f64,
 }
 
-/// Rates `players` players from all games at once. The order of the games does not matter.
+/// Rates `players` players from all games in one batch. The order of the games does not matter.
 ///
 /// Games of more than two seats count as the comparisons of [`PlayedGame::duels`].
 ///
@@ -151,7 +151,7 @@ struct Edge {
 struct Component {
     players: Vec<usize>,
     problem: Problem,
-    /// Kind of each unit, as an index into the problem's `kinds`.
+    /// Kind of each unit (a pair, or a game without a pair), as an index into [`Problem::kinds`].
     units: Vec<usize>,
 }
 

@@ -61,7 +61,7 @@ impl GlickoSkill {
             information += g * g * expected * (1.0 - expected);
             surprise += g * (score - expected);
         }
-        // A game against a far stronger or weaker opponent has no information: 1/v is 0, and v would not be finite.
+        // The bound keeps v finite: the information of games against far stronger or weaker opponents can round to 0.
         let v = 1.0 / information.max(1e-12);
         let sigma = volatility(self.volatility, phi, v, v * surprise);
         let rested = phi * phi + periods * sigma * sigma;
@@ -156,7 +156,7 @@ mod tests {
             (0..100).map(|k| (GlickoSkill::fixed(1600.0), f64::from(k % 4 == 0))).collect();
         let whole = skill(1500.0, 350.0).after_games(&games, 0.0);
         let single = games.iter().fold(skill(1500.0, 350.0), |agent, game| agent.after_games(&[*game], 0.0));
-        // A score of one quarter corresponds to 191 points below.
+        // A score of one quarter corresponds to a rating 190.8 points below that of the opponents, 1600.
         for after in [whole, single] {
             assert!((after.rating - (1600.0 - 190.8)).abs() < 25.0, "{after:?}");
             assert!((30.0..60.0).contains(&after.deviation), "{after:?}");

@@ -2,9 +2,9 @@
 //! NeurIPS 2018).
 //!
 //! The search first follows the path of `p_i (n mu - (A p)_i) = mu` to mu = 0. The path ends in an equilibrium in which
-//! each strategy that is not played has a payoff below the value of the game (A. Goldman and A. Tucker, 1956), so it
-//! plays every strategy that some equilibrium plays. Newton's method then maximizes entropy over the equilibria, with a
-//! barrier for the constraints of the strategies that are not played.
+//! each strategy that is not played has a payoff below the value of the game (A. Goldman and A. Tucker, 1956), so this
+//! equilibrium plays every strategy that any equilibrium plays. Newton's method then maximizes entropy over the
+//! equilibria, with a barrier for the constraints of the strategies that are not played.
 
 use ndarray::{Array1, Array2, Axis, concatenate};
 
@@ -35,7 +35,7 @@ pub fn max_entropy_nash(a: &Array2<f64>) -> Option<Array1<f64>> {
     let slack = -a.dot(&p);
     let (played, others): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| p[i] > slack[i].abs());
     let among = |rows: &[usize]| a.select(Axis(0), rows).select(Axis(1), &played);
-    // Equilibria differ by vectors that change neither the payoff of a played strategy nor the sum.
+    // The difference of two equilibria changes neither the payoffs of played strategies nor the total probability.
     let ones = Array2::<f64>::ones((1, played.len()));
     let ways = null_space(concatenate(Axis(0), &[among(&played).view(), ones.view()]).ok()?, TINY);
     let own = p.select(Axis(0), &played);
@@ -61,7 +61,7 @@ fn central(a: &Array2<f64>) -> Option<Array1<f64>> {
         }
         let step = solve(&(Array2::from_diag(&slack) - a * &p.view().insert_axis(Axis(1))), &right)?;
         let change = -a.dot(&step);
-        // A shortened step leaves all shares and slacks positive.
+        // The step is shortened so that all probabilities and slacks stay positive.
         let mut part = 1.0;
         for (at, by) in p.iter().zip(&step).chain(slack.iter().zip(&change)) {
             if *by < 0.0 {

@@ -135,7 +135,7 @@ impl Converge {
         next..next
     }
 
-    /// Returns the end of the shortest range of matches, from `next`, in which each candidate plays the number of
+    /// Returns the end of the shortest range of matches that starts at `next` and gives each candidate the number of
     /// matches in `need`.
     fn until(&self, next: usize, mut need: Vec<u64>) -> usize {
         let mut end = next;

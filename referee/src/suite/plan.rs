@@ -194,8 +194,8 @@ impl Plan {
                 for agent in self.suite.opponents(&part)? {
                     let known = (0..candidates).find(|&c| part.itself && self.agents[c].spec == agent.spec);
                     let who = known.unwrap_or_else(|| self.opponent(&agent));
-                    // A role may name an agent twice. Two-sided parts meet it once; parts with more sides seat it
-                    // twice.
+                    // A role may name an agent twice. With two sides, a candidate meets this agent once; with more
+                    // sides, the agent gets two seats.
                     if sides > 2 || !others.contains(&who) {
                         others.push(who);
                     }
@@ -286,7 +286,7 @@ impl Plan {
         due.into_iter().map(|(_, block)| block).collect()
     }
 
-    /// Returns the maximum number of matches of the suite. For a ladder with bisection, the longest path is assumed.
+    /// Returns the maximum number of matches of the suite, with as many levels as a bisection can play.
     pub fn matches_at_most(&self) -> u64 {
         self.parts.iter().map(PlannedPart::matches_at_most).sum()
     }
@@ -328,7 +328,7 @@ impl Cell {
 impl PlannedPart {
     /// Numbers the shard pieces of the part from `first`, and returns the next number. A piece is normally a block. If
     /// results decide which matches are due, a piece contains all matches that depend on each other. That piece is the
-    /// ladder of a candidate, a pairing with its replays, or a part with random pairs.
+    /// ladder of a candidate, a pairing with its replacement matches, or a part with random pairs.
     fn number_pieces(&mut self, first: u64) -> u64 {
         let ladder = matches!(self.part.schedule, Schedule::Climb | Schedule::Bisect);
         if self.converge.is_some() {
@@ -355,8 +355,8 @@ impl PlannedPart {
         cell.piece + if whole { 0 } else { index - index.min(cell.blocks.start) }
     }
 
-    /// Returns the seatings of a block: the sides as indices of the pairing. Each game of the block has one match per
-    /// seating.
+    /// Returns the seatings of a block. A seating holds the side on each seat, as an index into the pairing. Each game
+    /// of the block has one match per seating.
     pub fn seatings(&self) -> &[Vec<usize>] {
         &self.seatings
     }
@@ -379,7 +379,7 @@ impl PlannedPart {
         short.then(|| format!("needs {needs} candidates, but the run has {has}; the part is not played"))
     }
 
-    /// Returns the turns of a block for which matches are planned.
+    /// Returns the positions of the planned matches in a block.
     fn turns_of(&self, cell: &Cell, index: u64) -> Vec<usize> {
         if self.part.seats != Seats::Drawn {
             return (0..self.turns()).collect();
@@ -475,7 +475,7 @@ impl PlannedPart {
         })
     }
 
-    /// Returns the planned blocks of a cell, completed or not, each with the turns of its matches.
+    /// Returns the planned blocks of a cell, completed or not, each with the positions of its matches.
     fn places(&self, cell: &Cell) -> Vec<(u64, Vec<usize>)> {
         let blocks = cell.blocks.clone();
         if self.part.order != Order::Halves {
@@ -485,14 +485,14 @@ impl PlannedPart {
         (0..self.turns()).flat_map(half).collect()
     }
 
-    /// Returns every potential match of a cell, including replays.
+    /// Returns every potential match of a cell, including replacements of invalid matches.
     fn potential_matches(&self, cell: &Cell) -> Vec<(u64, usize)> {
         let factor = if self.invalid == Invalid::Replay { u64::from(self.replay_factor) } else { 1 };
         (0..factor).flat_map(|again| self.again(cell, again)).collect()
     }
 
-    /// Returns the matches of a cell in replay round `again`, where round 0 is the plan. Block numbers continue from
-    /// the previous round.
+    /// Returns the matches of a cell in round `again`: round 0 is the plan, later rounds replace invalid matches. Block
+    /// numbers continue from the previous round.
     fn again(&self, cell: &Cell, again: u64) -> Vec<(u64, usize)> {
         if let Some(converge) = &self.converge {
             let pairing = |draw: &RandomMatch| &self.cells[draw.pairing].pairing;
@@ -531,7 +531,7 @@ impl PlannedPart {
     fn blocks<'a>(&'a self, at: usize, cell: &'a Cell, done: &'a Results) -> impl Iterator<Item = (Rank, Block)> + 'a {
         let known = |index, turn| done.get(&key(&self.part.id, &cell.pairing, index, turn));
         let mut due: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-        // The planned matches, followed by a replay of each match that did not count, until the limit is reached.
+        // The planned matches, followed by replacements for invalid matches, up to the limit.
         let mut wanted = self.again(cell, 0);
         let mut again = 1;
         loop {
@@ -614,7 +614,7 @@ fn choices(of: &[usize], n: usize) -> Vec<Vec<usize>> {
 /// side that forfeited gets 0.
 pub fn points(seating: &[bool], record: &Record) -> f64 {
     if seating.iter().all(|&first| first) {
-        // An agent plays itself: the points of the first seat, which moves first.
+        // An agent that plays itself gets the points of seat 0.
         return match record.footer.outcome.first() {
             Some(Outcome::Win) => 1.0,
             Some(Outcome::Loss) => 0.0,

@@ -119,8 +119,8 @@ impl PartSpec {
     }
 }
 
-/// Returns the index of the seating for block `index` of a meeting, below `seatings`. `draw` names the suite, its seed
-/// and the part.
+/// Draws the seating for block `index` of a meeting. Returns a number below `seatings`. `draw` names the suite, its
+/// seed and the part.
 pub(super) fn random_seating(draw: &str, meeting: u64, index: u64, seatings: usize) -> usize {
     let of = seatings.max(1) as u64;
     let mut rng = Stream::from_text(&format!("ludex.v1:seats:{draw}:{meeting}:{}", index / of));

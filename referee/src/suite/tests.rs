@@ -12,7 +12,7 @@ fn built_in_suites_parse() {
     assert!(Suite::builtin_text("qick").unwrap_err().to_string().contains("did you mean quick?"));
 }
 
-/// Checks that the reference uses every field. New fields must be explained in its file.
+/// Checks that the reference uses every field. New fields must be explained in the file `reference.toml`.
 #[test]
 fn reference_explains_every_field() {
     let text = Suite::builtin_text("reference").unwrap();

@@ -20,7 +20,7 @@ pub(super) fn course(tournament: &Tournament, results: &TournamentResults) -> La
     let mut order: Vec<usize> = (0..settings.entrants).filter(|e| !out.contains_key(e)).collect();
     order.sort_by_key(|&e| tournament.drawn[e]);
     let mut course = LadderState { table: Vec::new(), finished: Vec::new(), due: Vec::new() };
-    // The places from here down are final.
+    // Places from this index down are final.
     let mut settled = 0;
     for newcomer in order {
         let mut place = course.table.len();

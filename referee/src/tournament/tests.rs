@@ -181,8 +181,8 @@ fn swiss_has_no_rematch_and_no_second_bye() {
 
 #[test]
 fn small_swiss_pairings_minimize_rematches() {
-    // Four entrants have three rounds without a rematch, and six have at least four: before the fifth round, the pairs
-    // that have not met may form two triangles.
+    // Six entrants may need a rematch in the fourth round: the pairs that have not met may then form two triangles, in
+    // which only one pair of each triangle can play.
     for seed in 0..12 {
         for (entrants, most) in [(4, 3), (6, 3), (8, 4), (10, 5)] {
             let format = TournamentFormat::Swiss { rounds: most };

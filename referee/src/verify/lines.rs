@@ -91,7 +91,7 @@ fn readers_agree_on_unusual_json_spellings() {
         value["digest"] = json!(digest.unwrap());
         value.to_string()
     };
-    // Spelling, true if the fast reader takes it, true if the record is accepted.
+    // Spelling of a line; true if the fast reader accepts it; true if the record is valid.
     let cases: Vec<(String, bool, bool)> = vec![
         (format!("{value:#}"), true, true),
         (line.replace(',', " ,\t").replace(':', ": "), true, false),

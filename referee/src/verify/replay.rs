@@ -36,8 +36,8 @@ struct Replay<'a> {
 
 /// Replays all events. The final position must match the reason for the end of the episode.
 ///
-/// `wanted` holds the names of the marks to collect. Only these marks are computed, because some marks cost much more
-/// than the replay.
+/// `wanted` holds the names of the marks to collect. Only these marks are computed, because some marks take longer to
+/// compute than all checks.
 pub(super) fn replay(
     game: &GameRef,
     record: &Record,
@@ -152,7 +152,7 @@ impl Replay<'_> {
         Err(RecordFault::at(step.at, FaultKind::Chance, message))
     }
 
-    /// Checks a move of the start. The start consists of the moves before the first request, which no agent chose.
+    /// Checks a move of the start: a move before the first request, which no agent chose.
     fn check_given(&mut self, at: usize, m: &MoveRecord) -> Result<(), RecordFault> {
         let bare = MoveRecord { action: m.action, said: m.said.clone(), more: m.more, ..MoveRecord::default() };
         let turn = self.turns[m.seat as usize];
@@ -180,7 +180,7 @@ impl Replay<'_> {
                 Ok(_) => {
                     return wrong(format!("expected an illegal attempt of seat {seat}, got the legal move {given:?}"));
                 }
-                // If both kinds are counted separately, the kind of a refusal decides the policy that applies.
+                // If unparsed replies are counted separately, the code of a refusal selects the policy.
                 Err(why) if illegal.unparsed.is_some() && why.code != attempt.code => {
                     return wrong(format!(
                         "expected refusal code {:?} for {given:?} of seat {seat}, got {:?}",

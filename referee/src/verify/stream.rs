@@ -27,8 +27,8 @@ impl Verifier {
     /// Verifies records on all cores while they are read. `each` receives the verdict on each line, in the order of the
     /// lines. A duplicate record is rejected.
     ///
-    /// `wanted` receives a record's game and parameters before any check, and returns false to skip it. At any time,
-    /// memory holds at most two chunks of lines, and the digest and the location of each accepted record.
+    /// `wanted` receives a record's game and parameters before any check, and returns false to skip the record. At any
+    /// time, memory holds at most two chunks of lines, and the digest and the location of each accepted record.
     pub fn verify_stream(
         &self,
         lines: impl IntoIterator<Item = Result<RawLine, RejectedRecord>, IntoIter: Send>,

@@ -169,7 +169,7 @@ fn forfeit_gives_the_minimum_return() {
         let message = refuse(&swapped, FaultKind::Result, None);
         assert!(message.contains("seat 1's forfeit"), "{text}: {message}");
     }
-    // A truncated episode is decided by its returns so far.
+    // A truncated episode is decided by the rewards so far.
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 3, EndReason::Truncated, None);
     assert_eq!(verify(&parts(&seal(record))).unwrap().record().footer.outcome, [Outcome::Draw; 2]);
@@ -199,7 +199,7 @@ fn refused_attempts_must_be_illegal() {
     // One more attempt would exceed the limit.
     move_at(&mut record, 1).tries.push(refused_move(-5));
     refuse(&parts(&seal(record.clone())), FaultKind::Move, Some(1));
-    // A refused legal move.
+    // A legal move must not be refused.
     let legal = i64::from(move_at(&mut record, 1).action.unwrap());
     move_at(&mut record, 1).tries = vec![refused_move(legal)];
     let message = refuse(&parts(&seal(record)), FaultKind::Move, Some(1));
@@ -247,7 +247,7 @@ fn unparsed_replies_have_a_separate_attempt_limit() {
     for (forced, tries, why) in [
         (true, &[&unread][..], "expected the attempt limit or"),
         (true, &[&unread, &taken, &taken], "expected the attempt limit or"),
-        // The third illegal move would have lost.
+        // The third illegal move already loses the match, so no later reply is possible.
         (true, &[&taken, &taken, &taken, &unread, &unread], "expected the attempt limit or"),
         (true, &[&unread, &unread, &taken], "expected the attempt limit or"),
         (false, &[&unread, &unread], "expected at most 2 attempts"),
@@ -311,7 +311,7 @@ fn joint_moves_must_be_complete() {
     refuse(&altered(&record, |v| v["events"].as_array_mut().unwrap().swap(0, 1)), FaultKind::Move, Some(0));
     refuse(&altered(&record, |v| drop(v["events"].as_array_mut().unwrap().remove(1))), FaultKind::Move, Some(1));
     refuse(&altered(&record, |v| v["events"][1]["action"] = json!(5)), FaultKind::Move, Some(1));
-    // Seat 0 moved before seat 1 timed out: the record has half a joint move, and the returns so far.
+    // Seat 0 moved before seat 1 timed out: the record has half a joint move, and the sums of the rewards so far.
     let mut half = record.clone();
     break_off(&mut half, 1, EndReason::Timeout, Some(1));
     assert_eq!(verify(&parts(&seal(half.clone()))).unwrap().at_fault(), Some(1));

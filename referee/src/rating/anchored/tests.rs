@@ -119,7 +119,7 @@ fn intervals_cover_true_ratings() {
             assert!(i.low < i.value && i.value < i.high);
         }
     }
-    // 95 % of 120 is 114; fewer than 104 would be a three-sigma surprise of a 92 % interval.
+    // The expected number is 114 of 120, with a standard deviation of 2.4; 104 is four standard deviations below.
     assert!(inside >= 104, "{inside} of {all}");
 }
 

@@ -85,7 +85,7 @@ fn random_pairs_meet_until_ratings_converge() {
     // The matches are the same if played one at a time or out of order.
     assert_eq!(played(&plan, result, |due| due[..1].to_vec()).0, all);
     assert_eq!(played(&plan, result, |due| due.iter().rev().step_by(3).cloned().collect()).0, all);
-    // At the end, a candidate may find no opponent for its last matches.
+    // Four candidates with 200 matches each make 400, but at the end a candidate may be without an opponent.
     assert!((390..=400).contains(&plan.matches_at_most()));
 }
 
@@ -97,7 +97,7 @@ fn no_candidate_exceeds_the_maximum_of_matches() {
     let of = |who: usize| all.iter().filter(|block| block.pairing.contains(&who)).count();
     assert!((0..3).all(|who| of(who) <= 200) && (0..3).filter(|&who| of(who) == 200).count() >= 2);
     assert_eq!(all.len() as u64, plan.matches_at_most());
-    // Matches that do not count are not replayed, and do not count toward the minimum.
+    // Matches that do not count are not played again, and do not count toward the minimum.
     let lost = |block: &Block| if block.index.is_multiple_of(2) { MatchScore::Discarded } else { result(block) };
     let (all, _) = played(&self::plan(3, STOP, 1.0), lost, <[Block]>::to_vec);
     let counted = |who: usize| all.iter().filter(|b| b.index % 2 == 1 && b.pairing.contains(&who)).count();

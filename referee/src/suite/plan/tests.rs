@@ -43,7 +43,7 @@ const LADDER: &str =
 fn bisection_and_climbing_find_the_same_level() {
     let levels = ludex_games::load("connect_four").unwrap().spec().anchors.iter().map(|a| a.level).max().unwrap();
     for strength in 0..=levels + 1 {
-        // Wins everything below its level and loses everything else.
+        // The candidate wins at all levels below its strength, and loses at all other levels.
         let rule = |_: usize, level: Option<u32>, _: u64, _: usize| {
             MatchScore::Points(f64::from(u8::from(level.unwrap() < strength)))
         };
@@ -81,9 +81,9 @@ fn winning_half_of_decided_matches_passes_a_level() {
     for part in [&plain, &drawn] {
         assert!(part.passed(&tally(8, 0, 8)) && part.passed(&tally(15, 1, 15)) && !part.passed(&tally(7, 30, 8)));
     }
-    // Without decided matches, a level passes only if its best result is a draw.
+    // Without decided matches, a level is passed only if a draw is its best possible result.
     assert!(!plain.passed(&tally(0, 5, 0)) && drawn.passed(&tally(0, 5, 0)));
-    // BotzoneBench publishes 31.2 % for 5-0-27; at an unbeatable top level, progress counts draws.
+    // BotzoneBench publishes a progress of 31.2 % for 5 wins, 0 draws and 27 losses.
     let plan = plan(&LADDER.replace("SCHEDULE", "climb").replace("blocks = 8", "blocks = 16"), 1.0);
     let rule = |_: usize, level: Option<u32>, index: u64, turn: usize| {
         MatchScore::Points(f64::from(u8::from(level == Some(0) || (turn == 0 && index < 5))))
@@ -123,7 +123,7 @@ fn first_blocks_of_all_pairings_precede_second_blocks() {
 }
 
 #[test]
-fn invalid_matches_are_replayed_up_to_the_limit() {
+fn invalid_matches_are_replaced_up_to_the_limit() {
     let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\norder = \"halves\"\nblocks = 10\n[part.policy]\ninvalid = \"replay\"\n";
     let plan = plan(text, 1.0);
     assert_eq!(play(&plan, |_, _, _, _| MatchScore::Points(1.0)).1.len(), 20);
@@ -132,7 +132,7 @@ fn invalid_matches_are_replayed_up_to_the_limit() {
         play(&plan, |_, _, index, _| if index < 3 { MatchScore::Invalid } else { MatchScore::Points(1.0) });
     assert_eq!((order.len(), plan.parts[0].tally(&[0, 1], &done).games()), (23, 20));
     assert_eq!(plan.parts[0].uncounted(&[0, 1], &done), [0, 3]);
-    // All matches are invalid: the replays stop at the limit.
+    // All matches are invalid: the replacements stop at the limit.
     assert_eq!(play(&plan, |_, _, _, _| MatchScore::Invalid).1.len(), 40);
 }
 
@@ -168,7 +168,7 @@ fn four_entrants_are_seated_in_every_order() {
 }
 
 #[test]
-fn tables_seat_one_entrant_per_letter() {
+fn each_letter_of_a_table_is_one_entrant() {
     let against =
         "schedule = \"against\"\nblocks = 1\nopponents = [\"random\", \"anchor level=1\", \"anchor level=2\"]\n";
     let due = blocks_of(1, &format!("{against}tables = [\"abcd\", \"dcba\"]\n"));
@@ -218,7 +218,7 @@ fn seeds_depend_on_the_part_and_the_secret() {
     assert!(c != d && c != a && all(Some(b"y")) != [c, d]);
 }
 
-/// Parts of a suite, one of each kind: plain blocks, blocks of one match, ladders, and replays of invalid matches.
+/// Parts of a suite, one of each kind: plain blocks, blocks of one match, ladders, and replacements of invalid matches.
 const MIXED: &str = "\
 [[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"anchor level=1\"]\nblocks = 11\n\
 [[part]]\nid = \"pig\"\ngame = \"pig\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 5\norder = \"halves\"\n\
@@ -273,7 +273,7 @@ fn shards_cover_the_plan_evenly_without_overlap() {
             let seats = plan.parts[part].turns() as u64;
             let (least, most) = (*matches.iter().min().unwrap(), *matches.iter().max().unwrap());
             match part {
-                // Matches that depend on results belong to one shard.
+                // If results decide which matches of a pairing are due, all of them belong to one shard.
                 2..=5 => assert_eq!(matches.iter().filter(|&&n| n > 0).count(), 1, "{part} {pairing:?}"),
                 // A round robin has separate cells for each cycle.
                 6 | 8 => assert!(most - least <= 3 * seats, "{part} {pairing:?} {matches:?}"),

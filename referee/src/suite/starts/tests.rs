@@ -51,7 +51,7 @@ fn starts_may_contain_chance_and_joint_moves() {
     let joint = "game = \"iterated_prisoners_dilemma\"\nschedule = \"against\"\nopponents = [\"random\"]\nstarts = \"s.jsonl\"\nblocks = 1";
     let start = excerpts(joint, "{\"moves\": [0, 1, 1, 1], \"chance\": [\"CONTINUE\", 0]}").of(0, 0).start;
     let more: Vec<bool> = start.iter().map(|event| matches!(event, RecordEvent::Move(m) if m.more)).collect();
-    // Both parts of the round, then chance.
+    // Two rounds: the moves of both seats, where `more` marks the first move, and a chance event after each round.
     assert_eq!(more, [true, false, false, true, false, false]);
 }
 

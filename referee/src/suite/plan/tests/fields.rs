@@ -72,7 +72,7 @@ fn agents_of_a_run_replace_default_agents_of_a_role() {
 }
 
 #[test]
-fn role_may_seat_one_agent_four_times() {
+fn role_may_fill_four_seats_with_one_agent() {
     let five = |table: &str| {
         let text = format!(
             "[[role]]\nname = \"civilian\"\ncount = 4\n[[part]]\nid = \"p\"\ngame = \"undercover\"\nschedule = \"against\"\nopponents = [\"@civilian\"]\ntables = [\"{table}\"]\nblocks = 3\n"
@@ -147,7 +147,7 @@ fn drawn_seats_are_balanced_and_reproducible() {
     let first = |candidate: usize| -> Vec<bool> {
         all.iter().filter(|(_, seats)| seats.contains(&candidate)).map(|(_, seats)| seats[0] == candidate).collect()
     };
-    // Each pair of blocks has both seat orders, all candidates have the same seatings, and the orders vary.
+    // Two consecutive blocks have both seat orders, either of which comes first. All candidates have equal seatings.
     assert!(first(0).chunks(2).all(|two| two[0] != two[1]) && first(0) == first(1));
     assert!(first(0).chunks(2).any(|two| two[0]) && first(0).chunks(2).any(|two| !two[0]));
     assert_eq!(seats(1, against), all);
