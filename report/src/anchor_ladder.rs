@@ -1,5 +1,5 @@
-//! Calibration of anchor ladders: the matches that compare the anchors of a game's ladder, and the ratings from their
-//! returns.
+//! Calibration of anchor ladders: the matches that compare the anchors of a game's ladder, and the ratings computed
+//! from their results.
 //!
 //! Anchors are compared in [`Unit`]s of play. In duels, each bot of a level meets each bot of the level below. With two
 //! seats, the bots swap seats on one seed. With four seats, in duplicate units, the bots sit on alternating seats and
@@ -45,7 +45,7 @@ const fn two_and_two(first: bool) -> [bool; 4] {
     [first, !first, first, !first]
 }
 
-/// Returns of a unit by episode and seat, ordered by seed, then seating.
+/// Return of each seat in each episode of a unit. Episodes are ordered by seed, then by seating.
 pub type Returns = Vec<Vec<f64>>;
 
 impl AnchorLadder {

@@ -87,8 +87,8 @@ pub struct ComparisonRow {
     pub payoff: Option<Difference>,
     /// McNemar's test over pairs with scores.
     pub mcnemar: Option<McNemar>,
-    /// Probability of a difference at least as large as this, if both agents have equal strength: McNemar's `p`, or the
-    /// `p` of the returns in games without scores.
+    /// Probability of a difference at least as large as the observed difference, if both agents have equal strength:
+    /// McNemar's `p`, or the `p` of the returns in games without scores.
     pub p: Option<f64>,
     /// Value of `p` after correction for the number of games; absent in the row for all games.
     pub holm: Option<f64>,
@@ -167,7 +167,7 @@ pub fn compare(first: &[ComparedMatch], second: &[ComparedMatch]) -> Comparison 
     let of =
         |game: &&str| row(game, &pairs.iter().copied().filter(|(a, _)| a.game == **game).collect::<Vec<_>>(), true);
     let one = games.len() == 1;
-    // Returns of several games have no common unit.
+    // Returns of several games have no common unit, so only scores are compared.
     let scored: Vec<_> = pairs.iter().copied().filter(|(a, b)| one || a.score.is_some() && b.score.is_some()).collect();
     let mut games: Vec<ComparisonRow> = games.iter().map(of).collect();
     let corrected = holm(&games.iter().filter_map(|row| row.p).collect::<Vec<_>>());
@@ -238,7 +238,8 @@ fn difference<B: Ord>(values: &[(B, f64)]) -> Option<Difference> {
 /// equal strength.
 fn needed(mean: Mean, pairs: usize) -> Option<u64> {
     let blocks = mean.blocks as f64;
-    // Scores of independent matches have a variance of at most 1/4 each, and a block is the mean of its pairs.
+    // Used if the sample shows no variance: scores have a variance of at most 1/4, so differences of two independent
+    // scores have at most 1/2, and a block averages `pairs / blocks` differences.
     let unseen = (0.5 * blocks / pairs as f64).sqrt();
     let deviation = if mean.error > 0.0 { mean.error * blocks.sqrt() } else { unseen };
     power::blocks_for_difference(deviation, power::expected_score(power::REPORTED) - 0.5, power::POWER)
@@ -295,8 +296,7 @@ impl Mean {
     }
 }
 
-/// Returns the mean of `values`, given as (block, value), with a standard error clustered by block. `None` without
-/// values.
+/// Returns the mean of `values`, given as (block, value), with a standard error clustered by block; `None` if empty.
 pub fn clustered<B: Ord>(values: &[(B, f64)]) -> Option<Mean> {
     let n = values.len() as f64;
     if values.is_empty() {
@@ -311,7 +311,7 @@ pub fn clustered<B: Ord>(values: &[(B, f64)]) -> Option<Mean> {
     }
     let squares: f64 = sums.values().map(|s| s * s).sum();
     let error = (blocks as f64 / (blocks as f64 - 1.0) * squares).sqrt() / n;
-    // Rounding errors in sums of equal numbers are not spread.
+    // A tiny error comes from rounding in sums of equal numbers, so it counts as 0.
     let error = if error < 1e-12 * (1.0 + value.abs()) { 0.0 } else { error };
     Some(Mean { value, error, blocks })
 }

@@ -92,7 +92,7 @@ impl RenderedFigure {
     pub fn files(&self) -> Vec<(String, String)> {
         let id = &self.id;
         let mut out = Vec::new();
-        // Pages are plain data, which is always valid JSON.
+        // Pages are plain data, so serialization cannot fail.
         let json = serde_json::to_string_pretty(self).unwrap_or_default();
         out.push((format!("{id}.json"), format!("{json}\n")));
         for (k, page) in self.pages.iter().enumerate() {

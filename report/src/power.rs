@@ -68,8 +68,7 @@ pub fn blocks_for_difference(deviation: f64, difference: f64, power: f64) -> Opt
     round_up((reach * deviation / difference).powi(2), [deviation, difference, reach])
 }
 
-/// Returns the standard deviation of a block, given the half width of the 95 % interval that was computed from `blocks`
-/// blocks.
+/// Returns the standard deviation of a block, given the half width of a 95 % interval from `blocks` blocks.
 pub fn deviation_of(half_width: f64, blocks: usize) -> f64 {
     half_width * (blocks as f64).sqrt() / Z95
 }

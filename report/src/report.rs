@@ -178,7 +178,7 @@ impl Report {
 type Marks<'a> = BTreeMap<&'a str, Vec<(f64, Option<f64>)>>;
 
 fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
-    // A noncompetitive game has no ratings, so no agent lacks one there.
+    // Noncompetitive games have no ratings, so they are not counted as missing.
     let rated = |scale: &&Scale| scale.agents.iter().any(|a| a.anchored && a.rating.is_some());
     let games: BTreeSet<&str> = scales.iter().filter(rated).map(|s| &*s.game).collect();
     if games.len() < 2 {

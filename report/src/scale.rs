@@ -255,8 +255,8 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
         None => ladder_constants(&agents, labels, spec),
     };
     let (players, unpaired) = (agents.len(), all.iter().filter(|g| g.pair.is_none()).count());
-    // Sequential Elo and TrueSkill follow the order of the plan. Teams play against each other, whatever an agent's
-    // goal is.
+    // Sequential Elo and TrueSkill follow the order of the plan. TrueSkill is also computed for games that are not
+    // competitive but have teams, since the teams compete.
     let teamed = all.iter().any(|game| !game.teams.is_empty());
     let skills = if is_competitive(game) || teamed { trueskill(players, &all) } else { Vec::new() };
     if !is_competitive(game) {
@@ -264,7 +264,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
     }
     let (elos, mut courses) = elo_courses(players, &all, Elo { start: options.elo_start, k: options.elo_k });
     let (table, seats) = (crosstable(players, &all), seat_rows(spec, &all));
-    // Neither the quoted rating nor the resamples of its interval may depend on that order.
+    // The anchored rating and its interval must not depend on the plan, so games are sorted by pair and episode.
     let mut by_name: Vec<usize> = (0..all.len()).collect();
     by_name.par_sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
     let unordered: Vec<PlayedGame> = by_name.into_iter().map(|k| std::mem::take(&mut all[k])).collect();
@@ -339,8 +339,8 @@ fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatScores> {
     spec.seats.iter().enumerate().map(row).collect()
 }
 
-/// Returns the constants of a game. Constants are the anchors of the ladder that the server ran, and `random`, with the
-/// rating of level 0. Anchors are identified by anchor spec or by the spec of their bot.
+/// Returns the constants of a game. Constants are the anchors that the server ran, with their ladder ratings, and
+/// `random`, with the rating of level 0. Anchors are identified by anchor spec or by the spec of their bot.
 fn ladder_constants(agents: &[AgentLabel], labels: &BTreeMap<AgentLabel, String>, spec: &Spec) -> Vec<(usize, f64)> {
     // `random` matches by name or spec; all other anchors match by spec only.
     let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));

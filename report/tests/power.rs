@@ -172,7 +172,7 @@ fn intervals_cover_the_true_rating_if_runs_stop_at_a_target_width() {
             let reports: Vec<bool> = all.iter().filter_map(|s| s.reported).collect();
             let reported = share(reports.iter().filter(|held| **held).count(), reports.len() as u64);
             let plain = share(plain, runs);
-            // Small numbers of blocks are hard for a bootstrap even without early stopping.
+            // Reference without early stopping: with few blocks, bootstrap intervals cover too rarely even then.
             let some = reports.len() as u64;
             let fixed = (0..some).into_par_iter().filter(|&run| {
                 let mut rng = stream("fixed", run);

@@ -18,8 +18,7 @@ fn spec(game: &str, agents: &[(u32, u32, &str)]) -> Spec {
 
 const THREE: &[(u32, u32, &str)] = &[(0, 1, "random"), (1, 1, "x"), (1, 2, "y"), (2, 1, "z")];
 
-/// Returns `n` units of all pairings. `of` computes the returns of an episode from the pairing, the episode and the
-/// unit.
+/// Returns `n` units of all pairings. `of(pairing, episode, unit)` gives the return of each seat.
 fn units(ladder: &AnchorLadder, n: u64, of: impl Fn(usize, &Planned, u64) -> Vec<f64>) -> Vec<Vec<Returns>> {
     let unit = |k, u| ladder.plan(k, u).iter().map(|planned| of(k, planned, u)).collect();
     (0..ladder.pairings()).map(|k| (0..n).map(|u| unit(k, u)).collect()).collect()
@@ -35,7 +34,7 @@ fn every_bot_meets_all_bots_of_the_level_below() {
 }
 
 #[test]
-fn three_seat_unit_seats_one_bot_against_copies_of_the_other() {
+fn three_seat_unit_has_one_bot_against_copies_of_another() {
     let ladder = AnchorLadder::new(&spec("fight_the_landlord", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let one = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]];
@@ -44,7 +43,7 @@ fn three_seat_unit_seats_one_bot_against_copies_of_the_other() {
 }
 
 #[test]
-fn four_seat_unit_seats_two_copies_of_each_bot() {
+fn four_seat_unit_has_two_copies_of_each_bot() {
     let ladder = AnchorLadder::new(&spec("mcr_mahjong", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let both = [[1, 0, 1, 0], [0, 1, 0, 1]];
@@ -69,7 +68,7 @@ fn score_counts_episodes_or_duplicate_units() {
     assert_eq!(rows[1].found.map(|f| f[0]), Some((40.0 + 10.0) / 80.0));
     assert_eq!(rows[0].anchor.rating, Some(0.0));
     assert!(rows[1].anchor.rating.unwrap() > 20.0 && rows[1].anchor.low < rows[1].anchor.high);
-    // On two seeds, one of each kind: 1 + 0 + 1 - 1 is a win.
+    // The agent gets 1 and 0 on the first seed of a unit, and 1 and -1 on the second: a positive sum, so a win.
     let double = AnchorLadder::new(&spec("tic_tac_toe", &THREE[..2]), Unit::Duplicate(2));
     let rows = double.measure(&units(&double, 40, |k, p, _| of(k, p, p.pair))).0;
     assert_eq!(rows[1].found.map(|f| f[0]), Some(1.0));

@@ -29,7 +29,7 @@ fn duplicate_values_in_a_block_do_not_narrow_the_interval() {
     assert_eq!(clustered(&single), clustered(&twice));
     let apart: Vec<(usize, f64)> = twice.iter().map(|v| v.1).enumerate().collect();
     assert!(clustered(&apart).unwrap().error < clustered(&single).unwrap().error);
-    // Opposite luck within a block cancels.
+    // Opposite differences within a block cancel out, so all blocks have the mean 0.
     let swapped: Vec<(usize, f64)> = (0..4).flat_map(|k| [(k, 1.0), (k, -1.0)]).collect();
     assert_eq!(clustered(&swapped).unwrap().interval(), None);
     assert_eq!(clustered::<u8>(&[]), None);
@@ -87,7 +87,7 @@ fn matches_without_a_partner_are_listed() {
     assert_eq!((wins.both, wins.first, wins.second), (1, 1, 0));
     // Returns of different games have no common unit.
     assert_eq!(got.all.payoff, None);
-    // Block 1 of g sums to 0 + 1, block 1 of h to -1.
+    // The differences are 0 and 1 in game `g`, and -1 in game `h`.
     assert_eq!(got.all.score.unwrap().value, 0.0);
     assert!(got.fallback.is_empty());
     // The order of the second agent's matches does not matter; swapping the agents changes the sign.
@@ -155,7 +155,7 @@ fn games_without_winners_are_compared_by_returns() {
     let got = compare(&[of(1, 3.0), of(2, 5.0)], &[of(1, 1.0), of(2, 4.0)]);
     assert_eq!((got.all.score, got.all.mcnemar, got.all.scores), (None, None, None));
     assert_eq!(got.all.payoff.unwrap().value, 1.5);
-    // Their p is that of the t test: 1.5 / 0.5 = 3 with one degree of freedom, 1 - 2 atan(3) / pi.
+    // The p comes from the t test: 1.5 / 0.5 = 3 with one degree of freedom, 1 - 2 atan(3) / pi.
     near(got.games[0].p.unwrap(), 1.0 - 2.0 * 3f64.atan() / std::f64::consts::PI, 1e-9);
     assert_eq!((got.games[0].holm, got.all.needed), (got.games[0].p, None));
 }

@@ -24,7 +24,7 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
     let scale = AxisScale::of(all().flat_map(ends).chain([0.0]), [rows.left, WIDTH - texts - 8.0], 4);
     let thick = if series.len() > 1 { 12.0 } else { 15.0 };
     let height = thick * series.len().max(1) as f64;
-    // The grid is drawn below the bars, so its end is computed first.
+    // The grid lines are drawn first, under the bars, so their end is computed in advance.
     let mut bottom = top;
     for _ in &grid.rows {
         bottom += height + rows.name(&mut Svg::new(), "", 0.0, height) + 8.0;

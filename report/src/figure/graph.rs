@@ -62,7 +62,7 @@ pub(super) fn draw(data: &Arrows, title: &str) -> String {
         let [x, y] = [4.0 + WIDTH / 2.0 * (k / lines) as f64, top + 16.0 * (k % lines) as f64];
         let class = if data.highlight == Some(k) { "strong" } else { "" };
         svg.text(TextAnchor::Start, class, [x, y], &letter(k));
-        // A bold name is wider.
+        // Bold letters are wider, so less room remains for the name.
         let room = WIDTH / 2.0 - if class.is_empty() { 30.0 } else { 48.0 };
         svg.text(TextAnchor::Start, class, [x + 22.0, y], &fit(name, room));
     }

@@ -9,7 +9,7 @@ use crate::text::number;
 
 /// Maximum number of series with bands; more bands would overlap too much.
 const BANDS: usize = 4;
-/// Maximum number of points at which a line has marks.
+/// Maximum number of points of a line with a mark at each point.
 const MARKS: usize = 40;
 
 /// Draws a line with marks for each series. With at most [`BANDS`] series, the intervals are drawn as bands.

@@ -23,7 +23,7 @@ pub struct FigureSource<'r, 'a> {
     pub rows: &'r Rows<'a>,
     /// Groups of parts: names with the ids of their parts.
     pub groups: &'r [(String, Vec<String>)],
-    /// Function that returns pictures of some matches of a part, by part id.
+    /// Function that takes the id of a part and returns pictures of some of its matches.
     pub pictures: &'r dyn Fn(&str) -> Vec<Strip>,
 }
 
@@ -54,7 +54,7 @@ struct ResolvedMetric<'f> {
 
 impl ResolvedMetric<'_> {
     fn of(wish: &FigureMetric) -> Option<ResolvedMetric<'_>> {
-        // A suite's figures are checked when it is read.
+        // The metric is valid: a suite's figures are checked when the suite is read.
         Some(ResolvedMetric { wish, asked: MetricQuery::new(&wish.ask).ok()? })
     }
 
@@ -374,7 +374,7 @@ impl Resolver<'_> {
             let points = out.groups.iter().flat_map(|group| &group.points);
             let points: Vec<(f64, f64)> = points.map(|p| (p.x, p.y)).collect();
             let n = points.len();
-            // Two points always lie on a line.
+            // Two points always lie on a line, so their correlation means nothing.
             out.fit = pearson(&points).filter(|_| n > 2).map(|r| Fit { n: n as u64, r, p: correlation_p(r, n) });
         }
         out
@@ -453,7 +453,7 @@ fn number_series(pages: &mut [FigurePage]) {
 /// Numbers by name; a single number has no name.
 type Numbers = Vec<(String, Measurement)>;
 
-/// Returns the numbers of a value for a grid.
+/// Converts the value of a metric to numbers for a grid.
 fn numbers(value: Value) -> Numbers {
     match value {
         Value::Number(measure) => vec![(String::new(), measure)],
@@ -586,8 +586,7 @@ fn agent_of(rows: &Rows, spot: &Spot) -> Option<Option<usize>> {
     narrow(rows, spot).candidates_here().into_iter().find(own).map(Some)
 }
 
-/// Returns a metric's value for a subject. If the subject covers several parts, a per-part number is averaged over
-/// them.
+/// Returns a metric's value for a subject. If the subject covers several parts, numbers per part are averaged.
 fn value(rows: &Rows, asked: &MetricQuery, spot: &Spot) -> Option<Value> {
     let scope = asked.metric.scope;
     if scope == MetricScope::Suite {
@@ -601,7 +600,7 @@ fn value(rows: &Rows, asked: &MetricQuery, spot: &Spot) -> Option<Value> {
         let each: Vec<Value> = spot.parts.iter().filter_map(of).collect();
         let numbers: Option<Vec<Measurement>> = each.iter().map(Value::number).collect();
         if let Some(numbers) = numbers {
-            // A single part retains its interval.
+            // The number of a single part retains its interval.
             return if let [one] = numbers.as_slice() {
                 Some(Value::Number(*one))
             } else {
@@ -625,7 +624,7 @@ fn ask_about<'a>(rows: &Rows<'a>, spot: &Spot) -> Option<Rows<'a>> {
     })
 }
 
-/// Returns the number of the subject's agent from a value that holds numbers for all agents.
+/// Returns the value of the subject's agent, from a value with a number for each agent.
 fn own_share(value: Value, rows: &Rows, spot: &Spot) -> Option<Value> {
     let (Value::Shares(shares), Some(agent)) = (&value, agent_of(rows, spot)?) else { return Some(value) };
     let known = |name: &str| rows.agent_index(name).is_some();

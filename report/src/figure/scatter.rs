@@ -28,7 +28,7 @@ pub(super) fn draw(data: &Points, title: &str) -> String {
     // Occupied areas: marks first, so that no name covers a mark.
     let mut taken: Vec<[f64; 4]> =
         points().map(|p| [x.at(p.x) - 5.0, y.at(p.y) - 5.0, x.at(p.x) + 5.0, y.at(p.y) + 5.0]).collect();
-    // If all points belong to one agent, the heading has the agent's name.
+    // Labels that do not identify points are omitted. If all points belong to one agent, the heading names the agent.
     let named = data.labels_differ();
     for group in &data.groups {
         // Points of a group with equal coordinates share one mark.

@@ -67,7 +67,7 @@ pub(super) fn html(grid: &Grid, title: &str, cell: CellText) -> String {
                 _ if c >= plain => " class=\"margin\"",
                 _ => "",
             };
-            // Both attributes may set a class; the cell's own takes precedence.
+            // Both `class` and `attributes` may set a class; the class in `attributes` takes precedence.
             let class = if attributes.contains("class=") { "" } else { class };
             let _ = write!(out, "<td{class}{attributes}>{text}</td>");
         }

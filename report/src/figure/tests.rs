@@ -1,4 +1,4 @@
-//! Each kind is drawn from fixed numbers; the expected drawings are in `tests/data/figures`.
+//! Tests that draw each kind from fixed numbers; the expected drawings are in `tests/data/figures`.
 
 use std::path::PathBuf;
 

@@ -136,7 +136,7 @@ fn points(data: &Points) -> Vec<Vec<Cell>> {
 #[derive(Clone)]
 enum Cell {
     Text(String),
-    /// Number and its decimals for display.
+    /// Number, and number of decimals for display.
     Some(f64, usize),
     None,
 }

@@ -11,7 +11,7 @@ fn needed_blocks_equal_hand_computed_values() {
     assert_eq!(blocks_like(60.0, 50, 30.0), Some(200));
     assert_eq!(blocks_like(30.0, 50, 30.0), Some(50));
     assert_eq!(blocks_like(10.0, 4, 300.0), Some(2));
-    // 1.96^2 * 100^2 / 30^2 = 42.7, and with (1.960 + 0.842)^2 = 7.849: 87.2.
+    // Width: 1.96^2 * 100^2 / 30^2 = 42.7. Difference: (1.960 + 0.842)^2 = 7.849, and 7.849 * 100^2 / 30^2 = 87.2.
     assert_eq!((blocks_for_width(100.0, 30.0), blocks_for_difference(100.0, 30.0, 0.8)), (Some(43), Some(88)));
     // Lachin: power 0.9 takes (1.960 + 1.282)^2 = 10.507 instead of 7.849.
     assert_eq!(blocks_for_difference(100.0, 30.0, 0.9), Some(117));
@@ -47,7 +47,7 @@ fn shared_variance_reduces_needed_blocks() {
 #[test]
 fn prior_depends_on_seats_and_draws_of_the_game() {
     let of = |game: &str| prior(&*ludex_games::load(game).unwrap());
-    // Two seats, no draws: half a point of deviation in a match, over the root of two matches.
+    // Two seats and no draws: the deviation is 1/2 for a match, and 1/2 / sqrt(2) for a block of two matches.
     let pig = of("pig").unwrap();
     near(pig.deviation, POINTS_OF_SCORE * 0.5 / 2f64.sqrt(), 1e-9);
     // Draws reduce the variance.

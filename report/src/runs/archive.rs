@@ -118,7 +118,7 @@ impl Archive {
         read.rows
     }
 
-    /// Returns the position of a match in the run; `None` if the name `episode` is not that of a match in the run.
+    /// Parses an episode name into the position of the match in the run; `None` for other names.
     pub fn place_of(&self, episode: &str) -> Option<MatchPlace> {
         MatchPlace::parse(&self.about.run, episode)
     }

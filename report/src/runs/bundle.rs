@@ -218,7 +218,7 @@ mod tests {
         assert!(said[1].starts_with("x/b: is missing") && said[2].starts_with("x/c: is not listed"), "{said:?}");
     }
 
-    /// Packs a small file and, after it, a file of zeros with this type.
+    /// Packs a small file, and then an entry of type `kind` that holds zeros.
     fn with_zeros(name: &str, kind: tar::EntryType, zeros: u64) -> Vec<u8> {
         let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::best()));
         let mut append = |name: &str, kind, data: &mut dyn Read, size| {

@@ -17,7 +17,7 @@ pub struct MatchPlace {
 }
 
 impl MatchPlace {
-    /// Parses the name of an episode of `run`; `None` if the name is not that of a match in the run.
+    /// Parses an episode name; `None` unless the name has the form of a match name of `run`.
     pub fn parse(run: &str, episode: &str) -> Option<MatchPlace> {
         let (key, rematch) = key_of(run, episode)?;
         Some(MatchPlace { place: MatchKey::parse(key)?, rematch })

@@ -41,8 +41,7 @@ pub fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [Verifi
     table
 }
 
-/// Joins the matches of several runs of one suite. Candidates of equal names become one agent, and so do opponents of
-/// equal names.
+/// Joins matches of several runs of one suite. Candidates with equal names become one agent, and so do opponents.
 pub fn join<'g>(tables: impl IntoIterator<Item = ResultTable<'g>>) -> ResultTable<'g> {
     let mut out = ResultTable::default();
     for table in tables {

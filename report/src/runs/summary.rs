@@ -200,7 +200,7 @@ pub fn rows_on(
             };
             for (pairing, level) in part.pairings() {
                 let Some(place) = pairing.iter().position(|&who| who == a) else { continue };
-                // Opponents are not evaluated.
+                // With `against`, all agents of a pairing except the first are opponents, which are not evaluated.
                 if place > 0 && part.part.schedule == Schedule::Against {
                     continue;
                 }
@@ -256,8 +256,7 @@ fn among_many(
     tally
 }
 
-/// Computes the metrics that a part requests and, for non-competitive games, the mean return, which is the result of
-/// such games.
+/// Computes the metrics that a part requests and, for non-competitive games, the mean return, which is their result.
 fn measured(
     part: &PartSpec,
     fight: bool,
@@ -267,7 +266,7 @@ fn measured(
     let (mut metrics, mut values) = (BTreeMap::new(), BTreeMap::new());
     let result = (!fight).then(|| MetricSpec::plain(MEAN_RETURN.id));
     for ask in part.metrics.iter().chain(&result) {
-        // Metrics of a suite are validated when the suite is parsed.
+        // The metric is valid: metrics of a suite are checked when the suite is parsed.
         let Ok(asked) = MetricQuery::new(ask) else { continue };
         let scope = asked.metric.scope;
         let value = asked.of(if scope == MetricScope::Agent { own } else { here });

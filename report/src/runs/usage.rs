@@ -29,7 +29,7 @@ impl Usage {
         self.cached_tokens += call.cached_tokens.unwrap_or(0);
         self.reasoning_tokens += call.reasoning_tokens.unwrap_or(0);
         match call.usd {
-            // Sum in billionths, so that the total does not depend on the order.
+            // Costs are added in billionths of a dollar, so that rounding does not depend on the order of the calls.
             Some(usd) => self.usd = ((self.usd * 1e9).round() + (usd * 1e9).round()) / 1e9,
             None => self.unpriced += 1,
         }

@@ -215,14 +215,14 @@ fn client_with_an_anchor_name_is_not_the_anchor() {
 }
 
 #[test]
-fn simultaneous_games_and_mirror_matches_are_rated() {
+fn simultaneous_games_and_self_play_are_rated() {
     let mut mirror = play("iterated_prisoners_dilemma", &["a", "a"], 1);
     mirror.header.episode = "mirror".into();
     let games = verified([mirror, play("iterated_prisoners_dilemma", &["a", "b"], 2)]);
     let scale = &rate(&games, &quick())[0];
     let a = scale.agents.iter().find(|r| r.name == "a").unwrap();
     assert_eq!((a.games, a.tally.games()), (2, 0));
-    // Both seats of the mirror count.
+    // Both seats of the match of `a` against itself count.
     assert_eq!(a.metrics["mean_return"].n, 3);
     let mut mirror = play("tic_tac_toe", &["a", "a"], 1);
     mirror.header.episode = "mirror".into();

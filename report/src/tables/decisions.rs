@@ -94,7 +94,7 @@ impl TableRow for DecisionRow {
         with its refused attempts. Prompts and output are those of the attempt that was played.";
 }
 
-/// Returns one row for each decision of a seat that a language model played, and the records that cannot be replayed.
+/// Returns one row for each decision of a seat that a language model played, and the records whose events are invalid.
 /// In a run without language models, the decisions of all seats are included.
 pub fn decisions(run: &Archive, records: &[&SourcedRecord]) -> (Vec<DecisionRow>, Vec<RejectedRecord>) {
     let thinks = |record: &Record| !model_seats(run, record).is_empty();
@@ -139,7 +139,7 @@ fn rows_of(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<Decisio
     let mut steps = Replay::new(&*game, &record.events);
     while let Some(step) = steps.next() {
         let step = step.map_err(|stop| stop.to_string())?;
-        // Moves of the start are no decisions.
+        // No agent chose the moves of the start, so they are no decisions.
         let decided =
             |(at, m): &(usize, &MoveRecord)| *at >= record.header.start as usize && seats.contains(&(m.seat as usize));
         for (_, m) in step.moves().filter(decided) {
@@ -166,7 +166,7 @@ impl DecidedMatch<'_> {
         let others: Vec<_> = header.seats.iter().enumerate().filter(|(k, _)| *k != seat).map(|(_, s)| s).collect();
         let names: Vec<&str> = others.iter().map(|s| s.name.as_str()).collect();
         let calls = self.calls.remove(&(seat, m.turn)).unwrap_or_default();
-        // The last attempt was played. Other calls (votes, critiques) are in the table of calls.
+        // The row has the last move call, of the last attempt. Votes and critiques are in the table of calls.
         let last = calls.iter().rev().find(|line| line.call.purpose == "move").or(calls.last()).map(|line| &line.call);
         let said = |role| last.map(|call| call.messages_of(role)).filter(|text| !text.is_empty());
         let played = move_text(state, m);

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{ColumnDoc, ColumnKind, TableRow, columns};
 
-/// Number of rows per row group. Readers load a row group into memory at once.
+/// Number of rows per row group. Readers load a whole row group into memory.
 const GROUP: usize = 10_000;
 
 /// Writes a table, with `about` as the key-value metadata.

@@ -68,12 +68,12 @@ duel,1,3,C,A,0,0,6,b
 
 #[test]
 fn metrics_of_match_tables_equal_hand_computed_values() {
-    // First cycle: A 1516 after B; B 1484 beats C 1500; C beats A.
+    // First cycle: A (1516 after its win against B), then B (1484) beats C (1500), then C beats A.
     let expected = |a: f64, b: f64| 1.0 / (1.0 + 10f64.powf((b - a) / 400.0));
     let b = 1484.0 + 32.0 * (1.0 - expected(1484.0, 1500.0));
     let c = 1500.0 - 32.0 * (1.0 - expected(1484.0, 1500.0));
     let first = 1516.0 - 32.0 * (1.0 - expected(c, 1516.0));
-    // The second cycle restarts: equal except for the last match.
+    // Ratings restart in the second cycle, whose results differ only in the last match.
     let second = 1516.0 + 32.0 * (1.0 - expected(1516.0, c));
     near(MATCHES, "elo_cycles", "A", (first + second) / 2.0);
     near(MATCHES, "elo_cycles", "B", b);
@@ -272,9 +272,9 @@ fn round_metrics_equal_hand_computed_values() {
     let Some(Value::Series(steps)) = value(ROUNDS, "wr scope=decided by=step", "A") else { panic!("no series") };
     assert_eq!(steps.iter().map(|(k, m)| (*k, m.value)).collect::<Vec<_>>(), [(1.0, 0.0), (2.0, 1.0), (3.0, 1.0)]);
     near(ROUNDS, "init_win", "A", 0.5);
-    // Both revisions after lost rounds 1 and 3 were new; round 5 was won.
+    // After the lost rounds 1 and 3, A changed its strategy; round 5 was won, so it does not count.
     near(ROUNDS, "orr", "A", 1.0);
-    // Costs 90, 120, 95, 95 at the agent's own steps.
+    // The costs at the agent's own steps are 90, 120, 95 and 95: two of three steps change the cost.
     near(ROUNDS, "orr form=repo", "A", 2.0 / 3.0);
     near(ROUNDS, "csr", "A", 0.5);
     // Wins 0, 1, 1; all rounds of the first match 0, 0, 0, 1, 1, 1: slope 4.5 / 17.5.
@@ -283,7 +283,7 @@ fn round_metrics_equal_hand_computed_values() {
     near(ROUNDS, "obr", "A", 0.5);
     near(ROUNDS, "obr form=rounds", "A", 2.0 / 7.0);
     near(ROUNDS, "rvr", "A", 0.0);
-    // From -0.5 to -1, and from -1 to 0.4.
+    // The two revisions change the value from -0.5 to -1, and from -1 to 0.4.
     near(ROUNDS, "cnstr", "A", 0.5);
     near(ROUNDS, "fma of=wr", "A", 0.5 - 1.0);
     let mended = ROUNDS.replace("td,A,O,human,1,1,4,1,", "td,A,O,human,1,1,4,0,");
