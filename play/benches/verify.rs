@@ -1,5 +1,5 @@
-//! Benchmark of record verification, per game: records of random matches, in JSON Lines, are parsed and replayed on
-//! all cores, as in `ludex verify`.
+//! Benchmark of record verification, per game: parses and verifies records of random matches on all cores, as
+//! `ludex verify` does.
 //!
 //! `cargo bench -p ludex-play --bench verify [-- GAME...]`. Each game takes about `LUDEX_BENCH_SECONDS` seconds
 //! (default: 1).

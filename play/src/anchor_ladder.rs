@@ -149,7 +149,7 @@ struct Line {
 struct UnitFile {
     file: File,
     path: PathBuf,
-    /// Match returns by unit and pairing.
+    /// Return of each seat in each episode, by unit and pairing.
     units: HashMap<(u64, usize), Returns>,
 }
 

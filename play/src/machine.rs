@@ -44,8 +44,7 @@ use self::seat_history::SeatHistory;
 pub use self::watcher::Watcher;
 use crate::time::Since;
 
-/// Offset added to frame numbers at each restart, so that frame numbers from before the restart are recognized as
-/// stale.
+/// Offset added to frame numbers at each restart, so that earlier frame numbers are recognized as stale.
 pub const RESTART_STEP: u64 = 1_000_000;
 
 #[derive(Default)]
@@ -200,8 +199,8 @@ impl MatchMachine {
         }
     }
 
-    /// Starts the clock of an in-process agent's turn, for a driver that requests the move at once. Refused attempts do
-    /// not restart the clock.
+    /// Starts the clock of an in-process agent's turn, for a driver that requests the move immediately. Refused
+    /// attempts do not restart the clock.
     pub fn start_agent_clock(&mut self, now: u64, seat: Seat) {
         if let Some(place) = self.places.get(seat).filter(|p| p.asked) {
             self.clocks.start(seat, place.issued == 1, now);
@@ -226,7 +225,7 @@ impl MatchMachine {
     }
 
     /// Returns the pending move request for an in-process agent, in a form that can be sent to another thread, and
-    /// starts the agent's clock. Without a clock rule, the agent has `limit_ms` milliseconds for the turn.
+    /// starts the agent's clock. If the clock rule sets no limit, the agent has `limit_ms` milliseconds for the turn.
     pub fn agent_request(
         &mut self,
         now: u64,
@@ -451,7 +450,7 @@ impl MatchMachine {
     }
 
     fn blame(&mut self, reason: EndReason, seat: Seat) {
-        // Only a client can miss the start: in-process agents are always present.
+        // A client that has never acted missed the start. In-process agents are always present.
         let shown = self.places[seat].acted || !self.setup.seats[seat].remote;
         let reason = if shown { reason } else { EndReason::NoShow };
         self.finish(reason, Some(seat));
@@ -484,7 +483,7 @@ impl MatchMachine {
 
     fn resign(&mut self, seat: Seat, re: Option<i64>) {
         let over = self.is_over();
-        // The client repeats its resignation if the reply was lost with the connection.
+        // A client repeats its resignation if the reply was lost with the connection, and then gets `ok` again.
         let end = self.log.record().map(|r| (r.footer.reason, r.footer.at_fault));
         let again = over && end == Some((Some(EndReason::Resign), Some(seat as u32)));
         self.places[seat].acted = true;

@@ -21,8 +21,7 @@ pub fn epoch_ms() -> i64 {
     Timestamp::now().as_millisecond()
 }
 
-/// Clock for wall-clock time that never goes back: it reads the wall clock once and then adds the time of a monotonic
-/// clock.
+/// Wall-clock time that never goes back: the wall clock is read once, and a monotonic clock measures the time since.
 pub(crate) struct Since {
     at: Timestamp,
     from: Instant,

@@ -1,7 +1,8 @@
 //! Limit on the number of agents that compute at the same time, for many parallel matches.
 //!
-//! With batched agents, hundreds of matches wait for hours. When a batch returns, all opponents must move at once. Each
-//! opponent takes a slot before it computes, so that it does not exceed its time limit because too many compute.
+//! With batched agents, hundreds of matches wait for hours. When the replies of a batch arrive, all opponents must move
+//! at the same time. Each opponent takes a slot before it computes, so that no opponent exceeds its time limit because
+//! too many compute.
 
 use parking_lot::{Condvar, Mutex};
 

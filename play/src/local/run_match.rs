@@ -98,8 +98,8 @@ pub struct HostOptions<'a> {
 pub trait Journals: Send + Sync {
     /// Returns the journal of a seat.
     fn of(&self, seat: usize) -> &dyn Journal;
-    /// Returns the original duration, in milliseconds, of the calls that `seat` replayed from its journal since this
-    /// method was last called. The duration counts as time of the move.
+    /// Returns the original duration, in milliseconds, of the calls that `seat` took from its journal since the last
+    /// call of this method. The duration counts as time of the move.
     fn spared(&self, _seat: usize) -> u64 {
         0
     }
@@ -198,7 +198,7 @@ pub(super) fn run(
         due.extend(machine.handle(now, Input::Agent { seat, turn, did }));
     }
     if !machine.is_over() {
-        // No request is pending although the match has not ended. The record must show this bug of the machine.
+        // No request is pending, but the match has not ended: a bug of the machine, recorded as `infra_error`.
         machine.handle(now, Input::Abort(EndReason::InfraError));
     }
     agents.iter().for_each(|agent| agent.leave());

@@ -72,8 +72,8 @@ impl Series {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         let (tx, rx) = mpsc::channel();
         std::thread::scope(|scope| {
-            // Bridge the plan in order instead of splitting it, so that few results wait for the results of earlier
-            // matches. After an error the receiver is closed.
+            // `par_bridge` starts matches in plan order, so that few results wait for those of earlier matches. Once
+            // the receiver is closed, sending fails, which ends the iteration.
             let all =
                 || (0..self.plan.len()).par_bridge().try_for_each_with(tx, |tx, k| tx.send((k, play(k))).map_err(drop));
             scope.spawn(|| pool.install(all));

@@ -22,8 +22,7 @@ pub(super) struct EarlierReply {
 }
 
 impl MatchMachine {
-    /// Returns the reply that `seat` received for the act with key (`turn`, `attempt`). `chosen` is the move of the
-    /// repeated act.
+    /// Returns the reply that `seat` received for the act with key (`turn`, `attempt`). `chosen` is the repeated move.
     pub(super) fn answered(&self, seat: Seat, turn: u32, attempt: u32, chosen: &Move) -> Option<EarlierReply> {
         let place = &self.places[seat];
         let is_current = place.issued.checked_sub(1) == Some(turn);

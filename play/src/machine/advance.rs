@@ -32,7 +32,7 @@ impl MatchMachine {
 
     fn play_one(&mut self, act: AcceptedMove) {
         if let Err(e) = play_move(&mut *self.state, &act.record) {
-            // `parse_move` returned this document, so a refusal is a bug in the game. The match must not hang.
+            // `parse_move` returned this document, so a refusal is a bug in the game. The match continues.
             tracing::error!(match_id = self.id(), %e, "game refused its own canonical document");
         }
         self.record_move(act, false);

@@ -98,7 +98,7 @@ impl Clocks {
         self.began = self.began.saturating_add(ms);
     }
 
-    /// Returns the milliseconds until the clock of `seat` runs out; 0 if it is not running.
+    /// Returns the milliseconds until the clock of `seat` runs out; 0 if the clock is not running.
     pub fn remaining_ms(&self, seat: usize, now: u64) -> u64 {
         self.running[seat].and_then(|r| r.until).map_or(0, |until| until.saturating_sub(now))
     }
@@ -123,8 +123,7 @@ impl Clocks {
         self.running.fill(None);
     }
 
-    /// Returns the next deadline in ms and the seat that it applies to; for the deadline of the episode, the seat is
-    /// `None`.
+    /// Returns the next deadline in ms and its seat; the seat is `None` for the deadline of the episode.
     pub fn next(&self) -> Option<(u64, Option<usize>)> {
         let runs = |r: &Option<Running>| r.filter(|r| !r.paused);
         let seats = self.running.iter().enumerate().filter_map(|(seat, r)| Some((runs(r)?.until?, Some(seat))));
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn host_limit_applies_to_agents_without_a_clock_rule() {
+    fn host_limit_applies_if_clock_rule_sets_no_limit() {
         let mut c = Clocks::new(rule(None, 0, 0), 1, 0);
         c.start(0, true, 0);
         assert_eq!((c.next(), budget(&rule(None, 0, 0), 0, true)), (None, None));

@@ -38,7 +38,8 @@ pub struct MatchSetup {
     pub run: Option<String>,
     /// Id of the pair that the match belongs to; only copied to the record.
     pub pair: Option<String>,
-    /// Returns of the mirror match on the same seed, or empty without a mirror match; only copied to the record.
+    /// Return of each seat in the mirror match on the same seed; empty without a mirror match. Only copied to the
+    /// record.
     pub mirror: Vec<f64>,
     /// Part of the game to play.
     pub excerpt: Excerpt,
@@ -47,8 +48,7 @@ pub struct MatchSetup {
 }
 
 impl MatchSetup {
-    /// Creates the setup of a complete match between in-process agents. If the header has no seed commitment, one is
-    /// added.
+    /// Creates the setup of a complete match between in-process agents. Adds a seed commitment if the header has none.
     pub fn new(game: GameRef, mut header: Header, seed: u64, salt: [u8; 16]) -> Self {
         header.seed_commit.get_or_insert_with(|| seed_commit(&salt, seed));
         MatchSetup {
@@ -117,7 +117,7 @@ pub enum Input {
     },
     Online(Seat),
     Offline(Seat),
-    /// Resignation by the host for a seat whose agent caused its run to end early.
+    /// Resignation by the host for a seat, because the seat's agent caused the run to end early.
     Withdrawn(Seat),
     /// Seat whose agent never connected.
     Absent(Seat),

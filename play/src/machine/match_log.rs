@@ -39,7 +39,7 @@ pub(super) struct Presence {
 impl MatchLog {
     /// Creates the log of a match that has not started.
     pub(super) fn new(header: Header) -> Self {
-        // Only parameters outside the range of a double have no canonical form, and no game has such parameters.
+        // This cannot fail: only parameters outside the range of a double have no canonical form, and no game has them.
         let log = match RecordBuilder::begin(header.clone()) {
             Ok(history) => Log::Open(history),
             Err(error) => {

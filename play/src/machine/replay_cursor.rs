@@ -59,7 +59,7 @@ impl ReplayCursor {
         }
         match transition {
             [RecordEvent::Chance(c)] => self.state.play_unchecked(c.action.unwrap_or(0)),
-            // The machine already logged an error if the game refuses its own canonical document.
+            // If the game refuses its own canonical document, the machine has already logged the error.
             [RecordEvent::Move(m)] => drop(play_move(&mut *self.state, m)),
             _ => {}
         }

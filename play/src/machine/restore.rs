@@ -63,7 +63,7 @@ impl MatchMachine {
         EndedState { log: self.log.into_unrecorded(), seats, restarts: self.setup.restarts }
     }
 
-    /// Rebuilds an ended match from its record and [`EndedState`]. Its frames and its replies are those of before.
+    /// Rebuilds an ended match from its record and [`EndedState`]. Frames and replies are the same as before.
     pub fn from_ended(setup: MatchSetup, record: Record, state: EndedState, now: u64) -> Self {
         let mut m = MatchMachine::new(setup, now);
         let mut position = ReplayCursor::new(&*m.setup.game);

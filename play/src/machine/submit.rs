@@ -56,7 +56,7 @@ impl MatchMachine {
                 ErrorCode::NotYourTurn,
                 format!("expected turn {c} try {tries} of this seat, got turn {} try {}", act.turn, act.attempt),
             ),
-            _ => Refusal::new(ErrorCode::NotYourTurn, "expected a move by another seat; this seat is not to move"),
+            _ => Refusal::new(ErrorCode::NotYourTurn, "no move of this seat is expected now"),
         };
         self.reply(seat, re, e.into());
     }

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn checksums_come_first() {
+    fn checksums_are_the_first_file_of_a_bundle() {
         let about = RunSettings { run: "r".to_owned(), ..RunSettings::default() };
         let packed = write(&about, &Files::new(), Files::new()).unwrap();
         let mut tar = tar::Archive::new(GzDecoder::new(packed.as_slice()));

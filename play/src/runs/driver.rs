@@ -237,7 +237,7 @@ impl Driver<'_> {
     fn has_room(&self, queue: &Queue) -> bool {
         let RunBudget { usd, tokens, games, .. } = self.budget;
         let used = self.folder.usage();
-        // The cost of a match is unknown until the first one has finished.
+        // Until the first match has finished, the cost of a match is unknown and counts as infinite.
         let each = |used: f64| if queue.kept == 0 { f64::INFINITY } else { used / queue.kept as f64 };
         let room = |used: f64, most: f64| used + each(used) * (queue.flying as f64) < most;
         games.is_none_or(|most| ((queue.kept + queue.flying) as u64) < most)

@@ -185,7 +185,7 @@ fn substitutes(
     let mut suite = plan.suite.clone();
     for part in &mut suite.parts {
         if part.stop.take().is_some() {
-            // A few blocks of all pairings replace random pairs.
+            // Instead of matches between random pairs, every pairing plays a few blocks.
             (part.schedule, part.blocks) = (suite::Schedule::RoundRobin, TRIED);
         }
         part.blocks = part.blocks.min(TRIED);
@@ -242,7 +242,7 @@ fn play_sample(plan: &Plan, tables: &[RunPart], small: &Plan, meters: &[Vec<Mete
         let part = &plan.parts[at];
         let mut sum = Cost::default();
         for (pairing, Pairing { cost, .. }) in pairings {
-            // Agents have the same order in both plans.
+            // Both plans list the agents in the same order, so pairings of one plan are valid in the other.
             let planned = match part.part.stop {
                 Some(_) => settled.get(&(at, pairing.clone())).copied().unwrap_or(0),
                 None => part.planned(pairing),
@@ -381,7 +381,7 @@ impl Substitute {
             add(&seen, &spec, 1.0, &forecast, seconds);
             agent.act(ask)
         };
-        // The measured prompts may contain earlier moves.
+        // The substitute requests the history, because the measured prompts may contain earlier moves.
         Ok(Arc::new(wrap(agent, act).with_history()))
     }
 }

@@ -372,7 +372,7 @@ fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
 fn greet(plan: &Plan, tables: &[RunPart]) -> anyhow::Result<()> {
     for (table, room) in tables.iter().flat_map(|table| table.rooms.iter().map(move |room| (table, room))) {
         let own = room.players.iter().filter(|(who, _)| table.own_opponents.contains(who));
-        // Endpoints have been probed already, and a batch would take hours.
+        // Batched agents are skipped: their endpoints have been probed already, and a batch would take hours.
         let own = own.filter(|(_, player)| !player.agent.is_batched());
         for (_, player) in
             own.filter(|(_, player)| player.spec.class() == AgentClass::External || player.agent.is_io_bound())
@@ -420,8 +420,7 @@ fn is_priced(spec: &str) -> bool {
     AgentSpec::parse(spec).is_ok_and(|spec| spec.has_arg("price_in") && spec.has_arg("price_out"))
 }
 
-/// Returns the blocks to play next. With `ci`, returns a few rounds of blocks of the parts whose intervals are wider
-/// than `ci`.
+/// Returns the blocks to play next. With `ci`, returns a few rounds of blocks, of parts with intervals wider than `ci`.
 pub(super) fn choose_blocks(
     run: &str,
     plan: &Plan,

@@ -91,7 +91,7 @@ impl RunStatus {
         let suite = fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
         let past = RunHistory::read(path, false)?;
         let lock = File::open(path.join("lock"));
-        // The lock is released at once, so that a status query does not prevent another process from playing.
+        // The lock is released immediately, so that a status query does not prevent another process from playing.
         let busy = |lock: File| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
         let playing = lock.is_ok_and(busy);
         Ok(RunStatus { settings, suite, past, playing })
@@ -255,7 +255,7 @@ struct SeatJournal<'f> {
     episode: String,
     seat: usize,
     known: Mutex<HashMap<String, Value>>,
-    /// Total duration of replayed calls, in milliseconds.
+    /// Original duration of the calls taken from the journal since the last call of `spared`, in milliseconds.
     spared: AtomicU64,
 }
 

@@ -72,7 +72,7 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
         "expected all planned matches in the shards, but {missing} are missing"
     );
 
-    // A repeated match has two records.
+    // A repeated match has two records; the record of the failed match comes first.
     let place = |episode: &str| {
         let (key, again) = key_of(&settings.run, episode)?;
         Some((walk.place(key)?, again))

@@ -69,7 +69,7 @@ impl RebuiltPlan {
             let specs = about.agents.iter().enumerate();
             let specs = specs.filter_map(|(who, agent)| Some(((0, who), AgentSpec::parse(&agent.spec).ok()?)));
             let specs = specs.collect();
-            // Every block of a tournament has a different number.
+            // Meeting numbers are not needed, because every block of a tournament has a different number.
             let seeds = MatchSeeds::new(about.seeds_of(PART), about.deals, &game, BTreeMap::new());
             let parts = vec![GroundPart {
                 id: PART.to_owned(),

@@ -56,8 +56,7 @@ pub struct TournamentRequest {
     pub blocks: u64,
     /// Seed for the pairings and the games.
     pub seed: u64,
-    /// Number of matches that an entrant must lose by its own failures to be disqualified; 0 means that no entrant is
-    /// disqualified.
+    /// Number of matches that an entrant must lose by its own failures to be disqualified; 0: never.
     pub strikes: u64,
     /// Time limit per move, in seconds; by default 30, or 300 with a language model.
     pub move_seconds: Option<u64>,
@@ -204,7 +203,7 @@ impl Contest {
                 return Ok(Trial { name: entry.name.clone(), player: Ok(player), seconds: 0.0 });
             }
             let tried_as = |player: &Participant| -> Participant {
-                // Trials do not wait for batches.
+                // Trials make single calls instead of batches, which can take hours.
                 let plain = player
                     .agent
                     .is_batched()

@@ -615,7 +615,7 @@ fn in_process_agent_has_a_clock_but_never_disconnects() {
     let out = m.handle(70, Input::Agent { seat: 0, turn: 0, did: did() });
     let Some(Output::Persist(row)) = out.first() else { panic!("expected a row, got {out:?}") };
     assert!(matches!(&**row, LogRow::Act(act) if (act.record.ms, act.bank_ms) == (70, 80)), "{row:?}");
-    // Without a clock rule, the host's limit applies.
+    // If the clock rule sets no limit, the host's limit applies.
     let unlimited = |s: &mut MatchSetup| {
         seated(s);
         s.header.clock = Clock::default();

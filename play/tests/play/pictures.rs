@@ -66,7 +66,7 @@ fn seat_gets_a_picture_with_each_turn_and_event() {
 }
 
 #[test]
-fn only_the_last_replayed_event_has_a_picture() {
+fn only_the_last_rebuilt_event_frame_has_a_picture() {
     let (mut m, _) = start("connect_four");
     for n in 0..6 {
         act(&mut m, n % 2, n as u32 / 2, 3 - n as i64 % 2);

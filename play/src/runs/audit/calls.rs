@@ -1,8 +1,8 @@
 //! Comparison of language model calls with match records.
 //!
-//! Matches with language models are replayed: models reply with the stored calls, and the other seats make the recorded
-//! moves. Prompts are rendered again, replies are parsed again, and tokens, prices and digests are recomputed. The
-//! resulting record must equal the original record.
+//! Matches with language models are played again: models reply with the stored calls, and the other seats make the
+//! recorded moves. Prompts are rendered again, replies are parsed again, and tokens, prices and digests are recomputed.
+//! The resulting record must equal the original record.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) fn lines(run: &Archive, records: &BTreeMap<&str, &Record>) -> Vec<Rej
             let message = match records.get(episode.as_str()) {
                 _ if twice => Some("expected one line per call, got a duplicate".to_owned()),
                 Some(record) => of_record(kept, record, is_resumed(run)),
-                // Until a run is done, matches that have calls may still be played.
+                // Until a run is done, a match with calls but without a record may still be in progress.
                 None if run.is_done() || run.place_of(episode).is_none() => {
                     Some("expected a call of a recorded match, got a call of a match without a record".to_owned())
                 }
@@ -76,7 +76,8 @@ fn moves(record: &Record) -> impl Iterator<Item = &MoveRecord> {
     record.events.iter().filter_map(|event| if let RecordEvent::Move(m) = event { Some(m) } else { None })
 }
 
-/// Replays the matches of language models. Returns the differences from the records, and a note about skipped checks.
+/// Plays the matches of language models again. Returns the differences from the records, and a note about skipped
+/// checks.
 pub(super) fn replayed(
     run: &Archive,
     ground: &RebuiltPlan,
@@ -156,17 +157,17 @@ pub(super) fn replayed(
     (wrong, note)
 }
 
-/// Returns the setup for the replay of a recorded match.
+/// Returns the setup for playing a recorded match again.
 fn setup(game: &GameRef, record: &Record, excerpt: Excerpt) -> MatchSetup {
     let footer = &record.footer;
     let mut salt = [0; 16];
-    // An unreadable salt or seed is reported elsewhere.
+    // An unreadable salt or seed is reported by the verification of the record.
     let _ = hex::decode_to_slice(footer.salt.as_deref().unwrap_or_default(), &mut salt);
     let seed = footer.seed.as_deref().and_then(|seed| seed.parse().ok()).unwrap_or_default();
     MatchSetup { excerpt, ..MatchSetup::new(game.clone(), record.header.clone(), seed, salt) }
 }
 
-/// Describes the first event that differs between a record and its replay, ignoring times.
+/// Describes the first event that differs between a record and the match played again. Times are ignored.
 fn difference(record: &Record, again: &Record, failure: Option<String>) -> Option<String> {
     let [was, is] = [record, again].map(|record| record.events.iter().map(timeless).collect::<Vec<_>>());
     let at = was.iter().zip(&is).position(|(was, is)| was != is);
@@ -177,7 +178,8 @@ fn difference(record: &Record, again: &Record, failure: Option<String>) -> Optio
     let cut = |event: &RecordEvent| matches!(event, RecordEvent::Move(m) if m.action.is_none() && m.said.is_none());
     let rest = was.get(is.len()..).unwrap_or_default();
     if is.len() > was.len() || !rest.iter().all(cut) {
-        let why = failure.unwrap_or_else(|| "the record and the replay have different numbers of moves".to_owned());
+        let why = failure
+            .unwrap_or_else(|| "the record and the match played again have different numbers of moves".to_owned());
         return Some(format!("events[{}] does not follow from the calls: {why}", is.len().min(was.len())));
     }
     None
@@ -248,7 +250,7 @@ impl<'a> StoredCalls<'a> {
         StoredCalls((0..seats).map(seat).collect())
     }
 
-    /// Returns the calls that the replay did not use. For resumed runs, returns none.
+    /// Returns the calls that playing the match again did not use; none for resumed runs.
     fn unused(&self, run: &Archive) -> Vec<&'a CallLine> {
         let mut out = Vec::new();
         if is_resumed(run) {

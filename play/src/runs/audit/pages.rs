@@ -37,7 +37,7 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
             wrong.push((PAGE.to_owned(), "the page of the report does not match the records".to_owned()));
         }
     }
-    // The card contains the sizes of the other files.
+    // The card lists all files except itself.
     let mut others = files.clone();
     others.remove(CARD);
     others.remove(SUMS);

@@ -35,7 +35,7 @@ impl Pilot {
         let records: Vec<Record> = run.found.iter().filter_map(|found| found.parts.clone().record().ok()).collect();
         let walk = ground.walk(run, &records);
         let mut found: HashMap<(String, String), Spent> = HashMap::new();
-        // Matches without a request to the model count too.
+        // Matches in which the model received no request count too.
         for planned in &walk.done {
             let game = &ground.parts[planned.part].game(planned.turn).spec().game;
             for spec in planned.seats.iter().filter_map(|who| ground.specs.get(&(planned.part, *who))) {

@@ -27,8 +27,7 @@ pub struct TournamentTerms {
     pub blocks: u64,
     /// Seed for all random choices.
     pub seed: u64,
-    /// Number of matches that an entrant must lose by its own failures to be disqualified; 0 means that no entrant is
-    /// disqualified.
+    /// Number of matches that an entrant must lose by its own failures to be disqualified; 0: never.
     pub strikes: u64,
     pub format: TournamentFormat,
     pub policy: MatchPolicy,
