@@ -106,7 +106,7 @@ where
         Ok(upgraded) => upgraded,
         Err(e) => return tracing::debug!(ip = %peer.ip, error = %e, "WebSocket upgrade failed"),
     };
-    // Recovers the stream type, so that requests are not processed through a trait object.
+    // Recovers the concrete stream type, so that the WebSocket reads and writes without a trait object.
     let Ok(parts) = upgraded.downcast::<TokioIo<session::TimedIo<S>>>() else {
         return tracing::error!("upgraded connection has an unexpected type");
     };
@@ -118,8 +118,8 @@ where
 
 type Answer = Response<Body>;
 
-/// Routes for the last request of a connection, and the client address that they serve. They are created on first use:
-/// a router is large, and most connections request no page. Behind a proxy, one connection may serve several clients.
+/// Router of a connection, and the client address for which it was created. A router is large and most connections
+/// request no page, so it is created on first use. Behind a proxy, one connection may serve several clients.
 #[derive(Default)]
 struct LastRoutes(RefCell<Option<(IpAddr, TowerToHyperService<Router>)>>);
 

@@ -95,7 +95,7 @@ impl Rates {
         if inside.by_address.len() >= inside.sweep {
             let current = |stored: &StoredBucket| now.saturating_duration_since(stored.used) < KEPT;
             inside.by_address.retain(|_, stored| Arc::strong_count(&stored.bucket) > 1 || current(stored));
-            // Twice as many, so that a sweep costs a constant time per new address.
+            // Sweeps when the number of addresses has doubled, so that sweeps cost a constant time per address.
             inside.sweep = SWEEP.max(2 * inside.by_address.len());
         }
         let new = || StoredBucket { bucket: Arc::new(Bucket::new(self.per_s, DefaultClock::default())), used: now };
@@ -190,7 +190,7 @@ mod tests {
         let crowd = |from: u32, at: Duration| {
             (from..from + 4 * SWEEP as u32).for_each(|n| drop(rates.bucket_at(address(n), start + at)));
         };
-        // No connection has the budget.
+        // No connection uses this budget any longer.
         let first = Arc::downgrade(&rates.bucket_at(address(0), start));
         crowd(1, KEPT / 2);
         assert!(first.upgrade().is_some(), "the budget was removed with its connection");

@@ -112,7 +112,7 @@ async fn serve_until(
         let mut told = pin!(async {
             shutdown.await;
             drain(&shared).await;
-            // Searches of matches are repeated after the restart.
+            // Stops all jobs. The searches of matches are repeated after the restart.
             shared.gym.compute.stop();
         });
         let mut tidy = tokio::time::interval(TIDY);
@@ -171,7 +171,7 @@ pub async fn run_while<F: Future<Output = anyhow::Result<()>>>(
         let _ = stopped.await;
     });
     let work = async {
-        // If the server fails to start, no runs arrive, and the server returns its error.
+        // If the server fails to start, `ready` gets no runs, and `served` holds the error.
         let done = match ready.await {
             Ok(runs) => work(runs).await,
             Err(_) => Ok(()),
@@ -279,7 +279,7 @@ async fn serve(
         }
     };
     let _ = tokio::time::timeout(GOODBYE, goodbye).await;
-    // The matches of this thread end with it.
+    // The matches stop with this thread, so the store must get their logs first.
     let _ = tokio::time::timeout(GOODBYE, shared.hub.settle()).await;
 }
 

@@ -181,7 +181,7 @@ fn describe(recorder: &PrometheusRecorder) {
 
 /// Returns the metrics of owners as text: the resources that each owner uses.
 pub(crate) fn owners(accounts: &[Arc<Account>]) -> String {
-    // A new recorder has no series of owners who have left.
+    // Uses a new recorder for each page, so that owners who have left are not listed.
     let recorder = PrometheusBuilder::new().build_recorder();
     describe(&recorder);
     for account in accounts {

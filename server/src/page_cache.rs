@@ -26,7 +26,7 @@ pub(crate) struct PageKey {
     pub kind: PageKind,
 }
 
-/// Kind of a cached document, with all data besides the match that the document depends on.
+/// Kind of a cached document, with everything that the document depends on besides the match.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PageKind {
     /// Page of a match for visitors with the same account link.

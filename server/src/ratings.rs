@@ -33,7 +33,7 @@ const AWHILE: Duration = Duration::from_secs(60);
 
 /// Ratings of one server.
 pub(crate) struct RatingsCache {
-    /// Separate compute thread. Games take turns on this thread, and matches and searches do not wait for it.
+    /// Separate scheduler that runs one rating job at a time, so that matches and searches do not wait for ratings.
     thread: Compute,
     verifier: Arc<Verifier>,
     humans: Humans,

@@ -53,7 +53,7 @@ impl ServerState {
                 "seasons: expected the name of an offered suite, got {suite}"
             );
             let twice = config.seasons[..k].iter().any(|other| other.suite == *suite);
-            anyhow::ensure!(!twice, "expected seasons once per suite, got {suite} twice");
+            anyhow::ensure!(!twice, "seasons: expected at most one file per suite, got two for {suite}");
         }
         let hub = HubConfig {
             limits: config.limits.clone(),

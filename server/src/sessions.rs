@@ -229,7 +229,7 @@ impl Session {
     pub(crate) fn leave_seat(&self, id: &str) {
         let mut s = self.state.lock();
         s.seats.remove(id);
-        // Usually it is the oldest.
+        // Usually the first entry, so the search is short.
         if let Some(at) = s.ended.iter().position(|ended| ended == id) {
             s.ended.remove(at);
         }
@@ -365,7 +365,7 @@ impl Sessions {
             if s.key.as_ref() != Some(&shown) && (s.key.is_none() || s.old_key.as_ref() != Some(&shown)) {
                 return None;
             }
-            // The client knows the key it used until it sends a message under the new one.
+            // The used key stays valid until the first message after `welcome`, since the client may miss the new key.
             s.old_key = Some(shown);
             match std::mem::replace(&mut s.place, Place::Moving) {
                 Place::Waits(work) => {
@@ -456,7 +456,7 @@ impl Sessions {
         table.all.values().filter_map(of).collect()
     }
 
-    /// Closes every connection that `is_void` selects by its session and token, as unauthorized.
+    /// Closes connections as unauthorized if `is_void` returns true for their session and token.
     pub fn close_void(&self, is_void: impl Fn(&Session, Option<TokenHash>) -> bool) {
         for session in self.table.lock().all.values() {
             let s = session.state.lock();

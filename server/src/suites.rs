@@ -55,7 +55,7 @@ impl Suites {
         // Parts whose roles have no agents yet cannot be played.
         let filled = |part: &PartSpec| suite.opponents(part).is_ok();
         let closed: Vec<String> = suite.parts.iter().filter(|part| !filled(part)).map(|part| part.id.clone()).collect();
-        // Enrolling agents may fill the other roles; the number of matches does not depend on them.
+        // Substitutes fill the open roles: the number of matches does not depend on the agents in these roles.
         let open: Vec<&Role> = suite.roles.iter().filter(|role| !known.contains_key(&role.name)).collect();
         let stand_in = |role: &&Role| {
             let agent = |k| RoleAgent { name: format!("{} {k}", role.name), spec: format!("random seed={k}") };

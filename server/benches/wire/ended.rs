@@ -25,7 +25,7 @@ pub async fn run() -> anyhow::Result<()> {
             play_matches(link, matches - played, &mut rng).await?;
         }
         played = matches;
-        // Their rows reach the disk.
+        // Waits until their rows have reached the disk.
         tokio::time::sleep(Duration::from_secs(2)).await;
         *kilobytes = server.resident()?;
     }

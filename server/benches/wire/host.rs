@@ -46,8 +46,8 @@ impl Host {
     }
 
     /// Starts a bare tokio-tungstenite server. On each connection, it sends `replies` cyclically, one reply per
-    /// message, and writes the replies to all received messages at once. [`end`](Self::end) waits until all clients
-    /// have disconnected.
+    /// message, and writes the replies to all received messages in one flush. [`end`](Self::end) waits until all
+    /// clients have disconnected.
     pub fn echo(replies: Vec<Bytes>) -> anyhow::Result<Self> {
         Self::start(None, |listener, mut stop| async move {
             let mut connections = tokio::task::JoinSet::new();

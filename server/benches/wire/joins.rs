@@ -13,7 +13,7 @@ use crate::link::{Link, read};
 const WAITING: usize = 5_000;
 /// Number of measured joins. Each one is canceled before the next one is sent.
 const MEASURED: usize = 500;
-/// Number of joins sent at once while the pending joins are created.
+/// Number of joins in flight at the same time while the pending joins are created.
 const AT_ONCE: usize = 100;
 
 pub async fn run() -> anyhow::Result<()> {

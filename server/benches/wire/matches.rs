@@ -1,6 +1,6 @@
 //! Benchmark of acts over many connections, each with several matches of tic_tac_toe against `random`. A bare echo
-//! server with the same number of connections and messages is the baseline. The clients run on two threads, because one
-//! would limit the rate; the processor time of the server's threads for each act does not depend on the clients' speed.
+//! server with the same number of connections and messages is the baseline. The clients run on two threads, so that one
+//! thread does not limit the rate; the server's processor time per act does not depend on their speed.
 
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};

@@ -11,7 +11,7 @@ use crate::auth;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 
-/// Cost of a request for a game with parameters, in ordinary requests: the server may have to build the game.
+/// Number of ordinary requests that a request for a game with parameters costs: the server may have to build it.
 const GAME_COST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 
 /// Checks that the client may request a page now.
@@ -35,8 +35,8 @@ pub(super) async fn admit<B>(request: &Request<B>, peer: &Peer, shared: &ServerS
     }
 }
 
-/// Takes a request for `address` from the client's budget. Returns the time to wait in milliseconds if the budget is
-/// too small.
+/// Charges a request for the URL `address` to the client's budget. If the budget is too small, returns the time to wait
+/// in milliseconds.
 fn wait_ms(address: &str, peer: &Peer, shared: &ServerState) -> Option<u32> {
     if shared.limits.pages_per_s == 0 {
         return None;

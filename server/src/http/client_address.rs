@@ -17,7 +17,7 @@ pub(super) fn client_address(socket: IpAddr, headers: &HeaderMap, proxies: &[IpN
     let lines: Vec<&str> = headers.get_all(FORWARDED_FOR).into_iter().filter_map(|line| line.to_str().ok()).collect();
     let mut client = socket;
     for word in lines.into_iter().rev().flat_map(|line| line.rsplit(',')) {
-        // At an unreadable address, the last readable address is used.
+        // If an address cannot be parsed, the last parsed address is used.
         let Some(ip) = parsed(word.trim()) else { break };
         client = ip;
         if !trusted(&ip) {

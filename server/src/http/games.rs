@@ -12,8 +12,8 @@ use crate::server_state::ServerState;
 ///
 /// # Errors
 ///
-/// Fails for an unknown game, for bad parameters, and for a game with a document: judging a document takes long, and
-/// pages are open to all.
+/// Fails for an unknown game, for bad parameters, and for parameters that contain a document: checking a document takes
+/// long, and every visitor may request pages.
 pub(super) async fn game_of(text: &str, peer: &Peer, shared: &ServerState) -> Result<GameRef, Box<Refusal>> {
     if text.contains('{') {
         let why = "expected a game without a document; send documents as `params` of describe, open or join";

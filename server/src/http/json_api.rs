@@ -88,7 +88,7 @@ async fn metrics_page(State(app): App, headers: HeaderMap) -> Answer {
         Ok(grant) => grant,
         Err(refusal) => return *refusal,
     };
-    // A guest exists only on a server that requires no token.
+    // Only a guest has no owner. Guests exist only on a server that requires no token, and need no scope.
     if grant.owner.is_some() && !grant.may(Scopes::METRICS) {
         let error = Refusal::new(ErrorCode::Forbidden, "expected a token with the scope metrics or admin");
         return failed(StatusCode::FORBIDDEN, error);
@@ -151,7 +151,7 @@ async fn matches(State(app): App, headers: HeaderMap, query: QueryOf<MatchQuery>
     let filter = MatchFilter {
         game: query.game,
         agent: query.agent,
-        // Knowing which matches belong together reveals more about a seed than the players may know.
+        // A list of a run's matches tells more about their seeds than players may know before the release.
         released: query.run.is_some() && !grant.may(Scopes::ADMIN),
         run: query.run,
         rated: query.rated,
@@ -333,7 +333,7 @@ async fn episode(State(app): App, headers: HeaderMap, id: Result<Path<String>, P
     if let Err(refusal) = access::to_match(&app, &headers, &id).await {
         return access::denied(*refusal);
     }
-    // Contains what a public spectator sees, and the whole record after its release.
+    // Before the release, a response contains only what a public spectator sees; afterwards, the complete record.
     let write = async {
         let written = app.0.hub.episode(&id, &app.1.job_owner()).await.ok_or_else(no_episode)?;
         compute(&app.0, &app.1, || ResponseBody::new(written, Some(Compression::fast()))).await

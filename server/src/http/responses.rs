@@ -10,7 +10,7 @@ use crate::peer::Peer;
 use crate::response_body::ResponseBody;
 use crate::server_state::ServerState;
 
-/// Maximum size of a body that is hashed at once instead of in a job, in bytes.
+/// Maximum size in bytes of a body that is hashed immediately, instead of in a job.
 const SMALL: usize = 1_024;
 
 /// Properties of a request that determine the form of the response.
@@ -31,7 +31,7 @@ impl ResponseOptions {
         }
     }
 
-    /// Returns true if the client has the document with this tag.
+    /// Returns true if the client already has the body with this tag.
     fn has(&self, tag: &HeaderValue) -> bool {
         let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
         let Ok(tag) = tag.to_str().map(opaque) else { return false };
@@ -51,7 +51,7 @@ pub(super) async fn finish(answer: Answer, options: ResponseOptions, peer: &Peer
         Some(document) => document,
         None if body.size_hint().exact().is_none_or(|bytes| bytes == 0) => return Response::from_parts(head, body),
         None => {
-            // The whole body is in memory already.
+            // The whole body is in memory, so reading it cannot fail.
             let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
             let level = (options.gzip && is_text(&head.headers)).then(Compression::fast);
             let made = match bytes.len() {

@@ -154,7 +154,7 @@ fn not_rendered(template: &str, error: &RenderError) -> Box<Answer> {
     Box::new((StatusCode::INTERNAL_SERVER_ERROR, why).into_response())
 }
 
-/// Returns the account link of a visitor's pages.
+/// Returns the kind of account link that the visitor's pages show.
 async fn account(shared: &ServerState, peer: &Peer, has_cookie: bool) -> AccountLink {
     // A server that requires no token needs no login.
     let is_guest = || auth::admit(&shared.store, None, peer.guests_welcome(), shared.epoch_ms());

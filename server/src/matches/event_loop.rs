@@ -31,7 +31,7 @@ use crate::sessions::match_handle::{MatchCommand, MatchHandle, MatchInbox};
 
 /// Maximum number of commands that a loop takes at once.
 const BATCH: usize = 256;
-/// Time after which a round leaves the rest of its commands, or of its deadlines, to the next one.
+/// Time limit of a round for its commands, and again for its deadlines. What is left waits for the next round.
 const ROUND: Duration = Duration::from_millis(2);
 
 thread_local! {
@@ -47,7 +47,7 @@ enum LoopCommand {
     Match(u64, MatchCommand),
     /// Setup and record of an ended match that must be rebuilt, or the reason why they cannot be read.
     Rebuild(u64, Box<Result<(MatchSetup, Record), String>>),
-    /// Command to drop a match that has left.
+    /// Command to remove a closed match, after all commands that were sent to the match before.
     Remove(u64),
     /// Command to pass the rows and logs of all matches to the store.
     Persist(oneshot::Sender<()>),
@@ -126,15 +126,15 @@ impl EventLoops {
         EventLoops { inboxes, queues: Mutex::new(queues), matches: AtomicU64::new(0) }
     }
 
-    /// Adds a match to the loop of the current thread or, on other threads, to the loops in turn. `entry` is its entry in
-    /// lists, and `seated` holds the id of the session of each seat, `None` for server agents.
+    /// Adds a match to the loop of this thread, or to the next loop in rotation if this thread has none. `entry` is its
+    /// entry in lists, and `seated` holds the session id of each seat, `None` for server agents.
     pub(super) fn launch(&self, new: NewMatch, entry: MatchEntry, seated: Vec<Option<String>>) -> MatchHandle {
         let number = self.matches.fetch_add(1, Ordering::Relaxed);
         let here = HERE.get().unwrap_or(number as usize) % self.inboxes.len();
         let inbox = &self.inboxes[here];
         let over = new.machine.is_over();
         let handle = MatchHandle::new(inbox.clone(), number, entry, seated, over);
-        // A closed loop means that the server has stopped.
+        // Sending fails only if the loop has ended, because the server stops.
         let _ = inbox.0.send(LoopCommand::Launch(Box::new(Launch { number, handle: handle.clone(), new })));
         handle
     }
@@ -152,7 +152,7 @@ impl EventLoops {
     async fn notify_all(&self, command: impl Fn(oneshot::Sender<()>) -> LoopCommand) {
         let notify = |inbox: &Arc<Inbox>| {
             let (done, executed) = oneshot::channel();
-            // A loop that has ended has no matches.
+            // Sending fails only if the loop has ended, and then it has no matches.
             let _ = inbox.0.send(command(done));
             executed
         };
@@ -190,7 +190,7 @@ struct EventLoop {
     queue: mpsc::UnboundedReceiver<LoopCommand>,
     /// Matches of the loop, by number.
     matches: HashMap<u64, Box<LiveMatch>, FixedState>,
-    /// Ended matches, by number. While one executes a command that needs its record, it is in `matches`.
+    /// Ended matches, by number. A match that is being rebuilt for a command that needs its record is in `matches`.
     ended: HashMap<u64, EndedMatch, FixedState>,
     /// Deadlines in milliseconds, with the number of the match. An entry whose match has another deadline
     /// now has no effect.
@@ -232,7 +232,7 @@ impl EventLoop {
         }
     }
 
-    /// Executes commands and deadlines, each for at most [`ROUND`]. The rest waits for the next round.
+    /// Executes queued commands, then due deadlines, each for at most [`ROUND`]. What is left waits for the next round.
     fn round(&mut self, commands: &mut VecDeque<LoopCommand>) {
         self.context.begin_round();
         let from = Instant::now();
@@ -260,7 +260,7 @@ impl EventLoop {
                 break;
             }
         }
-        // A command may have stalled the thread, which must cost no player time.
+        // A command may have stalled the thread. Reads the stall monitor again, so that no player loses this time.
         self.context.begin_round();
         let (from, now) = (Instant::now(), self.context.now());
         while let Some(Reverse((at, number))) = self.deadlines.peek().copied().filter(|Reverse((at, _))| *at <= now) {
@@ -301,7 +301,7 @@ impl EventLoop {
         }
     }
 
-    /// Executes a step of a match, which ends alone if the step panics, and plans its next deadline.
+    /// Executes a step of a match and plans the match's next deadline. If the step panics, only this match ends.
     fn with_match(&mut self, number: u64, step: impl FnOnce(&mut LiveMatch, &mut RoundWrites) -> Flow) {
         let Some(live) = self.matches.get_mut(&number) else { return };
         let writes = &mut self.writes;
@@ -349,11 +349,11 @@ impl EventLoop {
                 let id = &ended.handle.entry().match_id;
                 let read = self.context.observer.read_ended(id, ended.state.restarts());
                 let (inbox, (queued, writes)) = (self.inbox.clone(), oneshot::channel());
-                // The end of the match may be among the writes of this round.
+                // The end of the match may be among the writes of this round, so the record is read after them.
                 self.writes.persisted.push(queued);
                 tokio::spawn(async move {
                     let _ = writes.await;
-                    // A closed loop means that the server has stopped.
+                    // Sending fails only if the loop has ended, because the server stops.
                     let _ = inbox.0.send(LoopCommand::Rebuild(number, Box::new(read.await)));
                 });
             }
@@ -394,7 +394,7 @@ impl EventLoop {
         if live.ended {
             return self.context.observer.on_removal(live.id());
         }
-        // A panic only costs the clients their message.
+        // If this panics, the clients get no message about the end; nothing else is lost.
         let _ = std::panic::catch_unwind(AssertUnwindSafe(|| live.end_broken()));
         self.context.observer.on_failure(&live.machine, live.is_stored());
     }

@@ -232,7 +232,7 @@ impl Hub {
             return;
         }
         tracing::info!(session = %session.id, agent = session.name(), why, "session ended");
-        // Matches of runs stay in the store until the agent returns.
+        // Of these matches, only those of runs are suspended: they stay in the store until the agent returns.
         for (handle, _) in session.seats() {
             handle.send(MatchCommand::Suspend);
         }

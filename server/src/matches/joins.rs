@@ -49,7 +49,7 @@ impl Hub {
         re: i64,
         mut request: Join,
     ) -> Result<String, Box<Refusal>> {
-        // A completed request is only repeated if its reply was lost in a crash.
+        // If this request was executed before, the client repeats it because a crash lost the reply.
         if let Some(id) = self.lobby.lock().requested(&session.id, re) {
             return Ok(id);
         }
@@ -65,7 +65,7 @@ impl Hub {
                 Box::new(e.path("ticket"))
             })?;
             id = self.store.show_ticket(&ticket, &id).await.map_err(|e| storage_failure(&e))?;
-            // The run identifies the join.
+            // In a join by ticket, the field `game` holds the name of the run.
             request.game = row.run.unwrap_or_default();
             (request.count, count) = (0, None);
         }
@@ -76,7 +76,7 @@ impl Hub {
                 let (catalogue, owner) = (&self.config.catalogue, &session.account.name);
                 let game = catalogue.load_as(&self.compute, owner, &request.game, &request.params).await?;
                 if request.against.is_some() {
-                    // Measured here for the limit of search below.
+                    // Measures and caches the length of random games in the pool. The limit on search needs it below.
                     let measured = game.clone();
                     let _ = self.compute.run(owner, move || random_plies(&measured)).await;
                 }

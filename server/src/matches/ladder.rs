@@ -133,7 +133,7 @@ impl Hub {
         let begins = self.lobby.lock().pair_up(ladder, now, now_ms);
         if !begins.is_empty() {
             begins.into_iter().for_each(|next| self.carry_out(next));
-            // If the joins have room, the second match of a pair starts at once.
+            // If the joins have room, the second match of a pair starts immediately.
             self.seat();
         }
     }

@@ -31,7 +31,7 @@ const HELD: u64 = 1_000;
 const AGAIN: u64 = 500;
 /// Maximum delay in milliseconds between two tries to store the end of a match with a durable log.
 const AGAIN_AT_MOST: u64 = 8_000;
-/// Maximum number of consecutive replies of fast agents before other matches have their turn.
+/// Maximum number of consecutive replies of fast agents before the loop serves other matches.
 const AT_ONCE: usize = 16;
 
 /// Callback for the result of storing the start of the match with this handle.
@@ -78,7 +78,7 @@ struct PendingRows {
     /// Matches to release with the end of this match.
     released: Vec<String>,
     outputs: Vec<Output>,
-    /// Time at which the client's message was read, for the metric of turns.
+    /// Time at which the client's message was read, for the metric of turn latency.
     heard: Option<Instant>,
     /// Time of the next try in milliseconds, after a failed write.
     retry_at: Option<u64>,
@@ -169,8 +169,8 @@ impl LiveMatch {
         self.machine.header().rated || self.machine.setup().run.is_some()
     }
 
-    /// Stores the start of the match, together with `drawn`, before anything else happens if the log is durable.
-    /// `on_stored` receives the result.
+    /// Starts the match. If the log is durable, the start and `drawn` are stored first. `on_stored` receives the
+    /// result.
     pub(super) fn start(&mut self, drawn: Option<Write>, on_stored: OnStored, writes: &mut RoundWrites) -> Flow {
         if !self.is_durable() {
             writes.behind.extend(drawn.map(|drawn| vec![drawn]));
@@ -209,7 +209,7 @@ impl LiveMatch {
     pub(super) fn handle(&mut self, command: MatchCommand, writes: &mut RoundWrites) -> Flow {
         if self.pending.is_some() {
             match command {
-                // The rows have been passed to the store, which may be full for any time.
+                // The rows are in the store's queue. A full store may delay the commit forever, so it is not awaited.
                 MatchCommand::Persist(done) => writes.persisted.push(done),
                 command => self.backlog.push_back(command),
             }
@@ -236,7 +236,7 @@ impl LiveMatch {
         self.ended && !is_open && self.crowd.are_up_to_date()
     }
 
-    /// Reduces a dormant match to what its record in the store does not contain.
+    /// Drops all data of a dormant match that its record in the store contains too.
     pub(super) fn into_ended(mut self) -> EndedMatch {
         self.number_last_frames();
         let lines = self.lines.into_boxed_slice();
@@ -345,10 +345,10 @@ impl LiveMatch {
     ) {
         tracing::error!(match_id = %self.id(), %error, "match log write failed");
         if !self.machine.is_over() {
-            // The machine has played moves that no client may see.
+            // The machine has played moves whose log rows are lost, so no client may see them.
             self.broken = true;
         } else if self.context.is_draining() {
-            // The match continues after the restart.
+            // After the restart, the match continues from the stored part of its log.
             self.end(writes);
         } else {
             pending.retry_at = Some(self.context.now() + pending.pause);
@@ -357,8 +357,8 @@ impl LiveMatch {
         }
     }
 
-    /// Credits each seat with the time for which the thread of this loop, or of the seat's connection, was stalled. A
-    /// move that waited in the socket meanwhile then does not time out.
+    /// Credits each seat with the time for which the thread of this loop, or of the seat's connection, was stalled.
+    /// Otherwise, a move that waited in the socket during the stall could time out.
     fn credit_stalls(&mut self) {
         let total = self.context.stalled_ms();
         let own = total.saturating_sub(std::mem::replace(&mut self.lost, total));
@@ -379,7 +379,7 @@ impl LiveMatch {
         }
     }
 
-    /// Sets the numbers of the last frames of seats whose numbers are not known yet. The match has ended.
+    /// Sets the number of each seat's last frame, where it is not known yet. The match must have ended.
     fn number_last_frames(&mut self) {
         let (machine, handle) = (&self.machine, &self.handle);
         for (seat, line) in self.lines.iter_mut().enumerate().filter(|(seat, _)| handle.is_client(*seat)) {
@@ -473,7 +473,7 @@ impl LiveMatch {
         }
     }
 
-    /// Delivers outputs in order: after their log rows are durable or, in a match without a durable log, at once.
+    /// Delivers outputs in order: after their log rows are durable or, in a match without a durable log, immediately.
     fn deliver(&mut self, outputs: Vec<Output>, heard: Option<Instant>, writes: &mut RoundWrites) {
         if !outputs.iter().any(|output| matches!(output, Output::Persist(_))) {
             return self.show(outputs, 0, heard, writes);

@@ -192,7 +192,7 @@ impl Lobby {
 
     /// Moves a join to another session.
     fn give(&mut self, id: &str, to: &Arc<Session>) {
-        // The join waits again under the new session once that is present.
+        // The join enters the queue again once the client of the new session is present.
         self.unqueue(id);
         let Some(w) = self.joins.get_mut(id) else { return };
         let from = std::mem::replace(&mut w.session, to.clone());
@@ -317,7 +317,7 @@ impl Lobby {
         }
         queue.insert(w.request().seat, w.arrival, id, &w.session.account.name);
         if w.ladder.is_some() {
-            // The ladder considers all waiting joins in every round.
+            // `pair_up` pairs the joins of a ladder: in every round, it considers all of them.
             let w = self.joins.get_mut(id)?;
             w.since.get_or_insert(now);
             return None;

@@ -19,7 +19,7 @@ pub(super) struct MatchParts {
     pub compute: Compute,
     pub metrics: Arc<Metrics>,
     pub store: Store,
-    /// Time per turn of a server agent without a clock rule, in milliseconds.
+    /// Time limit per turn of a server agent, in milliseconds; applies where the clock rule of the match sets no limit.
     pub agent_ms: u64,
     pub draining: Arc<AtomicBool>,
 }

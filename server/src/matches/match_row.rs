@@ -22,7 +22,7 @@ pub(super) struct Secret {
     /// Index of the match among the matches of its pair, from 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) turn: u32,
-    /// Returns of the mirror match, by seat.
+    /// Return of each seat in the mirror match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) mirror: Vec<f64>,
     /// Part of the game that is played, if not the whole game.
@@ -59,7 +59,7 @@ impl From<&SeatPlan> for SecretSeat {
     }
 }
 
-/// Data of a match's row that its machine does not hold. A match whose row is not stored yet keeps them.
+/// Data of a match's row that the match machine does not hold. Needed until the row is stored.
 pub(super) struct RowDraft {
     pub(super) seats: Vec<SecretSeat>,
     /// Index of the match among the matches of its pair, from 0.

@@ -76,12 +76,12 @@ impl ServerAgents {
         let (handle, compute) = (handle.clone(), compute.clone());
         let reply = tokio::spawn(async move {
             let thought = if waits { compute.wait(act).await } else { compute.run(&owner, act).await };
-            // The server stops; the request is repeated after the restart.
+            // A stopped job means that the server is stopping. The request is repeated after the restart.
             if thought != Err(JobError::Stopped) {
                 handle.send(MatchCommand::Input(Input::Agent { seat, turn, did: outcome(thought) }));
             }
         });
-        // The search for an earlier reply, which came too late, stops.
+        // The previous request may have timed out while its search is still running; that search stops now.
         let earlier = self.replies.get_mut(seat).and_then(|pending| pending.replace(reply.abort_handle()));
         earlier.into_iter().for_each(|earlier| earlier.abort());
     }

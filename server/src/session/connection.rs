@@ -57,7 +57,7 @@ fn close_with(close: Close) -> End {
 
 /// Serves one WebSocket until it ends.
 pub(crate) async fn serve<S: Io>(mut wire: ServerSocket<S>, peer: Peer, shared: Arc<ServerState>) {
-    // Boxed, since it runs only once: a connection's future is as large as its largest await point.
+    // Boxed, since a connection's future is as large as its largest await point, and this part runs only once.
     let welcomed = match Box::pin(hello::greet(&mut wire, &peer, &shared)).await {
         Ok(welcomed) => welcomed,
         Err(Broken::Close(with)) => return wire.close(with).await,
@@ -173,7 +173,7 @@ impl<S: Io> Connection<S> {
         }
         let encoding = self.wire.encoding;
         let read = match read_large(&message, encoding, &self.session.account.name, &self.shared) {
-            // Boxed, since it is rare: a connection's future is as large as its largest await point.
+            // Boxed, since a connection's future is as large as its largest await point, and this part runs rarely.
             Some(reading) => Box::pin(self.while_serving(reading)).await?,
             None => None,
         };
@@ -275,7 +275,7 @@ impl<S: Io> Connection<S> {
             Some(Control::Take(give)) => Err(End::Taken(give)),
             Some(Control::Drain(draining)) => self.event(ServerMessage::Draining(draining)).await,
             Some(Control::Close(with)) => Err(close_with(with)),
-            // The session table removes a session only when it ends.
+            // The channel is closed only if the session has ended and was removed from the session table.
             None => Err(close_with(close::GOING_AWAY)),
         }
     }
@@ -414,7 +414,7 @@ impl<S: Io> Connection<S> {
                 biased;
                 done = write => return Ok(done?),
                 said = self.control.recv() => match said {
-                    // The notification itself could not be sent either.
+                    // The client does not read, so the notification of the shutdown cannot be sent either.
                     Some(Control::Drain(_)) => {}
                     other => return self.blocked(other),
                 },
@@ -456,7 +456,7 @@ impl<S: Io> Connection<S> {
         work.replies.disconnect();
         let grace = shared.hub.grace();
         let with = match end {
-            // The seats wait for another token of the same owner; the session starts no new matches meanwhile.
+            // With another token of the owner, the client may return to its seats. Until then, no new match starts.
             End::Broken(Broken::Close(with)) if with == close::UNAUTHORIZED => {
                 shared.hub.dismiss(&session).await;
                 park(&shared, session, work, &mut control, grace);
@@ -502,7 +502,7 @@ fn park(
     control: &mut mpsc::UnboundedReceiver<Control>,
     time: Duration,
 ) {
-    // No one waits for searches meanwhile; the next connection resumes them.
+    // While no client is connected, no one waits for the searches. The next connection resumes them.
     work.gym.set_suspended(true);
     if let Some(number) = shared.hub.sessions.park(&session, work, control) {
         shared.hub.wait_for(session, number, time);
@@ -546,7 +546,7 @@ mod tests {
             let welcome = say(&mut ws, hello).await;
             let session = shared.hub.sessions.get(welcome["session"].as_str().unwrap()).unwrap();
             let mailbox = session.mailbox().unwrap();
-            // More than pipe, buffer and mailbox hold together, and no one reads.
+            // Sends more than pipe, buffer and mailbox hold together, to a client that does not read.
             let event = || ServerMessage::Queued(Queued { join: "j".repeat(1_000), waiting: 1, eta_ms: None });
             while mailbox.event(event()).is_ok() {
                 tokio::task::yield_now().await;
@@ -631,7 +631,7 @@ mod tests {
 
     #[tokio::test]
     async fn slow_watcher_gets_one_resync() {
-        // More rounds than pipe, buffer and mailbox hold, and some after them.
+        // Number of rounds whose frames exceed pipe, buffer and mailbox together, and of further rounds.
         const MISSED: usize = 400;
         const LATER: usize = 20;
         let data = tempfile::tempdir().unwrap();

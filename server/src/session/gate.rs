@@ -195,7 +195,7 @@ impl RequestGate {
     }
 }
 
-/// Returns the payload of a text or binary message that fits the encoding.
+/// Returns the payload of a message whose type (text or binary) fits the encoding.
 pub(super) fn payload(message: &Message, encoding: Encoding) -> Option<&[u8]> {
     match (message, encoding) {
         (Message::Text(text), Encoding::Json) => Some(text.as_bytes()),

@@ -76,7 +76,7 @@ pub(super) async fn greet<S: Io>(
     shared.metrics.error(error.code);
     shared.metrics.count_refusal("hello", code);
     if let Ok(bytes) = wire.encoding.encode_server(id, &error.into()) {
-        // A client that does not read the reply gets no more than the time for a hello.
+        // The client may not read the reply, so sending it has the same time limit as `hello`.
         let told = async {
             wire.room().await?;
             wire.push(WireFrame::new(wire.encoding, bytes).message)?;
@@ -153,7 +153,7 @@ async fn welcome<S: Io>(
             (session, None)
         }
     };
-    // Environments and replies do not survive a restart.
+    // After a restart, a session has no environments and no cached replies.
     let work = work.unwrap_or_else(|| new_work(&session, shared));
 
     let key = random("k_")?;

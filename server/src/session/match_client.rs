@@ -44,7 +44,7 @@ impl MatchClient {
         MatchClient { hub: runs.hub.clone(), runs, session, admin, mailbox, generation, watching: Vec::new() }
     }
 
-    /// Sends the frames of each match that follow the frame number in `seen`. A match missing in `seen` gets a resync.
+    /// Sends the frames of each match after the frame number in `seen`, or a resync if `seen` lacks the match.
     pub(crate) fn catch_up(&self, seen: &BTreeMap<String, u64>) {
         self.session.catch_up(seen, false);
     }
@@ -141,7 +141,7 @@ impl MatchClient {
             },
             ClientMessage::Suites(_) => self.reply(re, self.runs.suites()),
             ClientMessage::Enrol(enrol) => {
-                // Planning a run takes time, in which the client may reconnect elsewhere.
+                // Planning a run takes time, so it is a separate task: meanwhile, the client may reconnect elsewhere.
                 let (runs, session) = (self.runs.clone(), self.session.clone());
                 tokio::spawn(async move { runs.enrol(&session, re, *enrol).await });
             }

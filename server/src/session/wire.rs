@@ -45,7 +45,7 @@ impl From<tungstenite::Error> for Broken {
             tungstenite::Error::Io(e) if e.kind() == std::io::ErrorKind::QuotaExceeded => {
                 Broken::Close(close::TOO_LARGE)
             }
-            // A timeout of the operating system, in contrast, is a lost connection.
+            // Write limit of [`TimedIo`]. A timeout of the system has an error code and counts as a lost connection.
             tungstenite::Error::Io(e) if e.kind() == std::io::ErrorKind::TimedOut && e.raw_os_error().is_none() => {
                 Broken::Close(close::TOO_SLOW)
             }
@@ -68,7 +68,7 @@ impl<S: Io> ServerSocket<S> {
     /// Takes over a connection after its HTTP upgrade. `read` holds the bytes received after the request head.
     pub async fn new(io: TimedIo<S>, read: Vec<u8>, encoding: Encoding, limits: &Limits) -> Self {
         let (frame, message) = (limits.frame_bytes as usize, limits.message_bytes as usize);
-        // In JSON, a byte of a column takes up to four bytes, and an f8 up to twenty for its eight.
+        // In JSON, a column takes at most four times its size, since a byte takes up to four characters.
         let reply = limits.batch_bytes as usize * 4 + (1 << 20);
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)

@@ -26,7 +26,7 @@ async fn server_folder_is_readable_by_its_owner_only() {
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     for file in files_of_server(folder.path()).await {
         assert_eq!(mode(&file), 0o600, "{}", file.display());
-        // A copy may have other modes.
+        // Changes the mode, as copying the folder might. The next start must restore it.
         fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
     }
     assert_eq!(mode(folder.path()), 0o700);

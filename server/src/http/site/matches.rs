@@ -123,7 +123,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Returns the requested seat and step. A form sends an empty text for a blank field.
+    /// Returns the requested seat and step. `None` for a blank field, for which a form sends an empty text.
     fn numbers(&self) -> (Option<usize>, Option<usize>) {
         (self.seat.parse().ok(), self.at.parse().ok())
     }
@@ -290,7 +290,7 @@ pub(super) async fn picture(
     }
 }
 
-/// Returns the moves of a released record in order. Empty if their number differs from the number of moves in `events`.
+/// Returns the moves of a released record; empty if their number differs from the number of moves in `events`.
 fn thoughts<'r>(record: &'r Record, events: &[MatchFrame]) -> VecDeque<&'r MoveRecord> {
     let moves: VecDeque<_> =
         record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None }).collect();
@@ -298,7 +298,7 @@ fn thoughts<'r>(record: &'r Record, events: &[MatchFrame]) -> VecDeque<&'r MoveR
     if told.count() == moves.len() { moves } else { VecDeque::new() }
 }
 
-/// Returns true if a return is not 1, 0 or -1 and thus says more than win, draw or loss.
+/// Returns true if a return is a number other than 1, 0 and -1, and so says more than win, draw or loss.
 fn says_more(points: f64) -> bool {
     ![-1.0, 0.0, 1.0].contains(&points)
 }

@@ -30,8 +30,8 @@ pub(super) struct RunListQuery {
     after: String,
     /// Season whose runs are listed, as `SUITE/SEASON`.
     season: String,
-    /// Name of a run that a person wants to start. The fields `suite` and `scale` hold the run's suite (`suite` or
-    /// `suite/part`) and the fraction of the suite's matches to play.
+    /// Name of the run that a person wants to start; empty to list runs. For a new run, `suite` names its suite
+    /// (`suite` or `suite/part`), and `scale` is the fraction of the suite's matches to play.
     play: String,
     suite: String,
     scale: String,
@@ -105,7 +105,7 @@ pub(super) async fn page(
         Err(shut) => return *shut,
     };
     let Some(found) = app.0.runs.run(&run).await else { return errors::missing("run", &run, "/runs", None) };
-    // As in the JSON API: knowing which matches belong together reveals more about a seed than the players may know.
+    // As in the JSON API: a list of a run's matches tells more about seeds than players may know before the release.
     let released = !grant.may(Scopes::ADMIN);
     let filter = MatchFilter { run: Some(run.clone()), released, before: older.before, ..MatchFilter::default() };
     let (matches, next) = matches::lines(&app, &filter, LISTED).await;

@@ -51,7 +51,7 @@ impl Hub {
         if !self.is_live(id) {
             self.store.catch_up().await;
             let Some(kept) = self.store.episode(id).await?.filter(|kept| kept.end.is_none()) else { return Ok(()) };
-            // The match of a run waits in the store for its agent.
+            // A match that has not ended and is not live belongs to a run and waits in the store for its agent.
             self.unplan(id);
             if let Err(why) = self.revive(kept).await {
                 return self.abandon(id, EndReason::Aborted, &why).await;
@@ -64,7 +64,7 @@ impl Hub {
                 tokio::time::sleep(POLL).await;
             }
         };
-        // If the store is full, the match ends later.
+        // If the store is full, the end is stored later.
         let _ = tokio::time::timeout(PATIENCE, ended).await;
         Ok(())
     }

@@ -137,7 +137,7 @@ impl Hub {
         })
     }
 
-    /// Waits until the store has the match as it is now.
+    /// Waits until the store has the current state of the match.
     async fn persist(&self, id: &str) {
         if self.handle(id).is_some() {
             self.ask(id, MatchCommand::Persist).await;

@@ -235,7 +235,7 @@ impl Hub {
                     let secret = secret.seats.get(k);
                     let spec = secret.and_then(|seat| seat.spec.as_ref()).or(record.spec.as_ref());
                     let spec = self.config.opponents.private_spec(spec.unwrap_or(&record.name)).to_owned();
-                    // The limits are not checked again.
+                    // The operator's limits were checked when the match started, and are not checked again.
                     let agents = &self.config.opponents.agents;
                     let agent = agents.build(&spec, &setup.game).map_err(|e| e.to_string())?;
                     let agent = secret.map(|seat| seat.guard).unwrap_or_default().around(agent);

@@ -34,7 +34,7 @@ impl Hub {
         match terms {
             MatchTerms::Asked(asked) => match self.seed(&asked) {
                 Ok(seed) if !asked.mirror => self.begin_requested(asked, seats, seed, Vec::new(), begun),
-                // A start that fails at once would be tried again at once.
+                // Handled in a task too: a start that failed within this call would be retried immediately.
                 drawn => drop(tokio::spawn(async move {
                     let played = async {
                         let seed = drawn?;
@@ -73,7 +73,7 @@ impl Hub {
         self.try_later(joins);
     }
 
-    /// Starts a match that clients requested. `mirror` holds the returns of the mirror match, if one was played.
+    /// Starts a match that clients requested. `mirror`: return of each seat in the mirror match, if it was played.
     fn begin_requested(
         self: &Arc<Self>,
         asked: RequestedTerms,
@@ -105,8 +105,8 @@ impl Hub {
         self.launch_new(setup, seats, asked.turn, seed.1, asked.label, begun);
     }
 
-    /// Passes a new match to an event loop. `turn` is its index among the matches of its pair, `drawn` the write that
-    /// reserves its seed, and `label` that of its ladder season.
+    /// Passes a new match to an event loop. `turn` is the index of the match among the matches of its pair, `drawn` is
+    /// the write that reserves its seed, and `label` is the label of its ladder season.
     fn launch_new(
         self: &Arc<Self>,
         mut setup: MatchSetup,
@@ -135,14 +135,14 @@ impl Hub {
         self.loops.launch(NewMatch { machine, agents, origin }, entry, seated);
     }
 
-    /// Seats the clients of a match whose start is stored or, for a match without a durable log, has been decided.
+    /// Seats the clients of a match, once the start of the match is stored or, if its log is not durable, decided.
     fn on_started(&self, handle: &MatchHandle, occupants: &[Occupant], pair: Option<&str>) {
         let entry = handle.entry();
         let id = &entry.match_id;
         if let Some(pair) = pair {
             self.lobby.lock().pairs.on_match_start(pair, id);
         }
-        // Joined only if the line is logged.
+        // The names are joined only if the line is logged.
         let seats = || entry.seats.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
         tracing::info!(match_id = %id, game = entry.game, seats = seats(), rated = entry.rated, "match started");
         self.metrics.begun.increment(1);

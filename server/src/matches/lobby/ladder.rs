@@ -46,7 +46,7 @@ impl Lobby {
             let next = match meeting.partner {
                 Partner::Waiter(other) => {
                     table.push(id(other));
-                    // The join that arrived first counts the encounters.
+                    // Sorted by arrival, since the join that arrived first counts the encounters.
                     table.sort_unstable();
                     let table: Vec<String> = table.iter().map(|(_, id)| id.clone()).collect();
                     table.iter().for_each(|id| self.unqueue(id));
@@ -65,7 +65,7 @@ impl Lobby {
     /// Starts a match, or the first match of a pair, between a join and an anchor.
     fn meet_anchor(&mut self, id: &str, anchor: Opponent, now: u64) -> Option<LobbyAction> {
         self.unqueue(id);
-        // Until the pair ends, the join counts as one against this agent.
+        // Until the pair ends, the join is treated like a join that requested this anchor as its opponent.
         self.joins.get_mut(id)?.against = vec![anchor];
         let next = self.match_for(id, now);
         if let Some(w) = self.joins.get_mut(id).filter(|w| w.block.is_none()) {
