@@ -89,8 +89,8 @@ pub trait Agent: Send + Sync {
     }
 
     /// Returns true if the agent collects requests of many episodes into provider batches, which may take hours. Hosts
-    /// run as many episodes at once as possible and set no time limit per move. Hosts that require a time limit refuse
-    /// the agent.
+    /// run as many concurrent episodes as possible and set no time limit per move. Hosts that require a time limit
+    /// refuse the agent.
     fn is_batched(&self) -> bool {
         false
     }

@@ -33,7 +33,7 @@
 //! [`Roster`] lists the available agents. Hosts can add agents.
 
 #![forbid(unsafe_code)]
-#![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
+#![allow(missing_docs, reason = "rows and fields have descriptive names; the crate is internal to the project")]
 
 mod agent;
 mod args;

@@ -62,10 +62,10 @@ pub const CALLS_DIGEST_NOTE: &str = "calls_sha256";
 /// version, so that prompts of an older version are not reported as forged.
 pub const PROMPT_VERSION: u32 = 2;
 
-/// Builds an agent that replays the stored calls of a model from a journal. `spec` is the spec of the model. The agent
-/// never calls the endpoint and needs no key. A move request fails with kind `Failed` if a call is missing or has a
-/// different prompt. It also fails if a call contains data that does not follow from the prompt and the reply. Prompts
-/// are not compared if `wording` differs from [`PROMPT_VERSION`].
+/// Builds an agent that uses the stored calls of a model from a journal instead of new calls. `spec` is the spec of the
+/// model. The agent never calls the endpoint and needs no key. A move request fails with kind `Failed` if a call is
+/// missing or has a different prompt. It also fails if a call contains data that does not follow from the prompt and
+/// the reply. Prompts are not compared if `wording` differs from [`PROMPT_VERSION`].
 ///
 /// # Errors
 /// A spec of another agent, or a game that the agent does not support.

@@ -121,7 +121,7 @@ impl AuctionRules {
         let mut below = 0.0;
         let mut wins = Vec::with_capacity(bids.len());
         for &same in bids {
-            // A bid tied with k others wins with probability 1 / (k + 1): the sum over k is this mean of powers.
+            // A bid tied with k others wins with probability 1 / (k + 1); this mean of powers is the sum over k.
             let powers = (0..=others).map(|k| power(below + same, k) * power(below, others - k));
             wins.push(powers.sum::<f64>() / f64::from(others + 1));
             below += same;

@@ -31,7 +31,7 @@ struct Honest;
 impl Agent for Honest {
     fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
-        // The deck has one more card than seats.
+        // With n seats, the cards are numbered from 0 to n.
         let upper = 2 * usize::from(seen.card.unwrap_or(0)) >= seen.chips.len();
         Ok(MoveReply::id(u32::from(upper)))
     }

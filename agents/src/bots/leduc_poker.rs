@@ -37,7 +37,7 @@ impl Agent for Honest {
         let rank = |card: u8| usize::from(if self.suits { card / 2 } else { card });
         let (own, board) = (seen.card.map_or(0, rank), seen.board.map(rank));
         let (pair, highest) = (board == Some(own), seen.chips.len());
-        // If the board has a different rank, a card of the highest rank loses to any pair with the board.
+        // If the board has a different rank, the highest rank only calls, since it loses to any pair with the board.
         let [fold, call, raise] = [0, 1, 2];
         let wanted = if pair || (own == highest && board.is_none()) {
             raise

@@ -40,7 +40,7 @@ pub(super) struct SharedPool {
     pub offers: Vec<ItemCounts>,
     /// Maximum number of offers; the last offer cannot be accepted.
     pub limit: usize,
-    /// Mean factor by which each further offer reduces the returns.
+    /// Mean factor by which each further offer multiplies the gains of both seats.
     pub shrinks: f64,
     /// True if the opponent's gain is subtracted from the seat's own return.
     pub difference: bool,

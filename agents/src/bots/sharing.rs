@@ -157,7 +157,7 @@ impl Negotiator {
             }
         }
         let target = self.target(deal, &beliefs, most).max(least);
-        // The discount applies to all later gains.
+        // Rejecting the offer reduces all later gains by the discount, so a smaller gain is acceptable now.
         if offered.is_some_and(|gain| gain >= target * deal.shrinks && gain >= least && gain > 0.0) {
             return NegotiationMove::Agree;
         }

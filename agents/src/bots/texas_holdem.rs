@@ -120,7 +120,7 @@ fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
     let equity =
         hand_equity::sampled(&bot.deck, &spot.hole, &spot.board, spot.others.len(), SAMPLES, &mut ask.stream());
     let fair = 1.0 / (1.0 + spot.others.len() as f64);
-    // Excess over an even share: heads-up, 5/8 and 3/4 give a quarter and a half.
+    // Equity above an even share, relative to the largest possible excess. Heads-up, 5/8 gives 1/4, and 3/4 gives 1/2.
     let beyond = (equity - fair) / (1.0 - fair);
     if equity * (spot.pot + spot.owed) < spot.owed {
         return spot.give_up();

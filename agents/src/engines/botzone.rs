@@ -230,7 +230,7 @@ impl Botzone {
     /// Requests the program's reply for the current turn, from an idle program if possible.
     fn ask(&self, course: &HistoryKey, talk: &TurnLog, deadline: Option<Instant>) -> Result<TurnResponse, FailedTurn> {
         let is_idle = |turn: &PastTurn| self.codec.idle.is_some_and(|idle| turn.response == idle);
-        // A persistent program was not sent the turns without a decision.
+        // A persistent program does not receive turns without a decision, so its history may lack the latest turns.
         let idle = talk.turns.iter().rev().take_while(|turn| is_idle(turn)).count();
         let waiting = self.memory.lock().program(course, talk.turns.len() - idle);
         let time = |kept_running: bool| {

@@ -287,7 +287,7 @@ impl PvLines {
                 "cp" => score = number().map(|n| n.clamp(-30_000, 30_000) as i32),
                 "mate" => {
                     score = number().map(|n| n.clamp(-1_000, 1_000) as i32);
-                    // Zero or fewer moves: the side to move is mated.
+                    // A mate in 0 or fewer moves: the side to move is mated, or will be.
                     score = score.map(|n| if n > 0 { MATE - n } else { -MATE - n });
                 }
                 "lowerbound" | "upperbound" => bound = true,

@@ -203,7 +203,7 @@ fn read_anthropic(body: &Value) -> Result<ChatReply, String> {
         read: usage["cache_read_input_tokens"].as_u64(),
         written: usage["cache_creation_input_tokens"].as_u64(),
     };
-    // Anthropic's input token count excludes both.
+    // Anthropic's input token count excludes tokens read from or written to the cache.
     let cached = cache.read.unwrap_or(0).saturating_add(cache.written.unwrap_or(0));
     let tokens = both(&usage["input_tokens"], &usage["output_tokens"])
         .map(|[read, written]| [read.saturating_add(cached), written]);

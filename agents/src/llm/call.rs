@@ -130,11 +130,11 @@ impl<'a> MoveAttempt<'a> {
             .transpose()
             .map_err(|e| AgentError::infrastructure(format!("stored call {key} is invalid: {e}")))?;
         let offline = self.llm.endpoint.offline;
-        // An opponent that is not reproducible may have led to another position. The stored reply then belongs to
-        // another prompt.
+        // In a repeated match, an opponent that is not reproducible may play differently. The stored reply then belongs
+        // to the prompt of a different position.
         let kept = match kept {
             Some(call) if self.llm.endpoint.compares == self.asks_the_same(&call, task)? => Some(call),
-            // An edited version in the settings would disable the comparison of prompts.
+            // Under another version, prompts should differ. An equal prompt shows that the declared version is wrong.
             Some(_) if offline && !self.llm.endpoint.compares => {
                 return Err(AgentError::failed(format!(
                     "the prompt of call {key} has the current wording, but the run declares another prompt version"

@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// Returns at most `most` earlier prompts of this match with their replies, oldest first.
 ///
 /// Each stored call contains its own conversation, so the last call contains all earlier calls. Nothing is held in
-/// memory: a match that is replayed from its calls has the same conversation as the original. Without a journal, every
+/// memory: a match that is rebuilt from its calls has the same conversation as the original. Without a journal, every
 /// conversation is empty.
 pub(super) fn before(ask: &MoveRequest<'_>, most: usize) -> Vec<ChatMessage> {
     let Some(journal) = ask.journal() else { return Vec::new() };

@@ -38,7 +38,7 @@ pub(super) struct Endpoint {
     key: Option<String>,
     /// Client of the batch interface, if calls are batched.
     pub(super) batches: Option<BatchClient>,
-    /// True if stored calls are replayed and the endpoint is never called.
+    /// True if replies come from stored calls only, and the endpoint is never called.
     pub(super) offline: bool,
     /// True if the prompts of stored calls must equal the prompts rendered now.
     pub(super) compares: bool,

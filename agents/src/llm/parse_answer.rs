@@ -48,8 +48,8 @@ impl ParsedAnswer {
     }
 }
 
-/// Parses the reply to `ask`. The move is the last candidate that is legal or, if no candidate is, the only legal move
-/// named on the last line. Reasoning before the answer is skipped.
+/// Parses the reply to `ask`. The move is the last candidate that is legal or, without a legal candidate, the only
+/// legal move named on the last line. Reasoning before the answer is skipped.
 pub(super) fn read(ask: &MoveRequest<'_>, view: &dyn DynView, answer: &str, finish: Option<&str>) -> ParsedAnswer {
     let answer = spoken(answer);
     let all = candidates(answer);

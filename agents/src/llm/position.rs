@@ -77,7 +77,7 @@ pub(super) fn is_simultaneous(ask: &MoveRequest<'_>, view: &dyn DynView) -> bool
 /// Many moves that differ only in numbers are summarized on one line. A move with an explanation has its own line. All
 /// other moves share one line unless commas would make it ambiguous; then each has its own line.
 pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView) -> LegalMoveList {
-    // OpenSpiel's texts have a comma before an utterance that continues the line of a proposal.
+    // In OpenSpiel's texts, an utterance that follows a proposal starts with a comma, which is removed here.
     let name = |&a: &Action| view.action_text(ask.seat, a).trim_start_matches([',', ' ']).to_owned();
     let texts: Vec<String> = ask.legal.iter().map(name).collect();
     let mut kinds: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -245,8 +245,8 @@ pub(super) fn schema(ask: &MoveRequest<'_>, view: &dyn DynView) -> Option<Value>
 
 /// Returns the last `most` moves and outcomes that the seat observed, one per line, oldest first.
 ///
-/// Action texts can depend on the position, so the episode is replayed if the seat has observed every move. Otherwise
-/// the texts are those of the current position, and hidden moves and outcomes are omitted.
+/// Action texts can depend on the position, so the episode is played again if the seat has observed every move.
+/// Otherwise the texts are those of the current position, and hidden moves and outcomes are omitted.
 pub(super) fn history(game: &GameRef, ask: &MoveRequest<'_>, view: &dyn DynView, most: usize) -> Vec<String> {
     let past = ask.past().unwrap_or_default();
     let mut lines = replay_lines(game, past).unwrap_or_else(|| action_lines(past, view));

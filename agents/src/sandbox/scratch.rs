@@ -38,7 +38,7 @@ impl ScratchDir {
         SWEPT.call_once(|| sweep(&temporary));
         loop {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&temporary)?;
-            // On systems without locks, no directory is removed either.
+            // Without file locks on this system, the directory stays unlocked, and no cleanup removes it.
             let lock = File::open(folder.path()).ok();
             let taken = lock.as_ref().is_some_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)));
             // Another host's cleanup may have removed the directory before the lock.

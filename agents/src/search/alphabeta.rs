@@ -309,7 +309,7 @@ impl<'a> AlphaBetaSearch<'a> {
         self.open = true;
         let mut moves = self.list(ply);
         let may_leave = left == 0 || self.stopped || self.line[ply].noisy(mover, &mut moves);
-        // The last ply must be a reply: a threat that can still be parried is not a gain.
+        // The last ply gets no optional move, since a reply that parries it would not be searched.
         if may_leave && (left <= 1 || self.nodes >= self.noisy_until) {
             moves.clear();
         }

@@ -161,7 +161,7 @@ impl Agent for Mcts {
         let start = Instant::now();
         let own = self.time.map(|t| start + t);
         let end = own.into_iter().chain(ask.budget().deadline()).min();
-        // With few simulations, fewer states are sampled: a search that does not try every action is useless.
+        // Each sampled state needs a simulation for the root and one per action, so `sims` limits the states.
         let each = ask.legal.len() as u64 + 1;
         let worlds = if peeked.is_some() { 1 } else { self.worlds.min(self.sims / each).max(1) };
         let mut rng = ask.stream();
@@ -231,7 +231,7 @@ impl Mcts {
         while made < sims && !tree.is_decided() && !stopped {
             tree.simulate(rng);
             made += 1;
-            // A clock read costs about as much as a short rollout.
+            // A clock read costs about as much as a short rollout, so the clock is read in every eighth simulation.
             stopped = made % 8 == 2 && budget.is_spent();
         }
         let mut tallies = vec![Tally::default(); ask.legal.len()];

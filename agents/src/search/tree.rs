@@ -103,15 +103,15 @@ pub(super) struct SearchTree {
     /// Buffer for a position one ply after `work`.
     ahead: Option<Box<dyn DynState>>,
     nodes: Vec<Node>,
-    /// Proven returns after the root: for each proof, one value per seat.
+    /// Proven return of each seat after the root, for each proof.
     proofs: Vec<f64>,
     /// Nodes after joint moves, by parent node and code of the joint move.
     joint: HashMap<(u32, u128), u32>,
-    /// Mean returns at nodes after joint moves: for each node, one value per seat.
+    /// Mean return of each seat, for each node after a joint move.
     joint_means: Vec<f64>,
     /// Nodes visited by the current simulation, starting at the root.
     path: Vec<u32>,
-    /// Returns of the current simulation after the root, by seat.
+    /// Return of each seat after the root, in the current simulation.
     returns: Vec<f64>,
     /// Minimum and maximum return of any seat over all simulations.
     seen: [f64; 2],
@@ -165,8 +165,8 @@ impl SearchTree {
         self.middle[seat]
     }
 
-    /// Returns visited positions, with their nodes, at which `seat` is next to move after it plays `action` at the
-    /// root. Examines at most `MOST_REPLIES` positions.
+    /// Follows `action` of `seat` from the root, and returns the visited positions at which `seat` moves next, each
+    /// with its node. Examines at most `MOST_REPLIES` positions.
     pub fn next_turns(&self, seat: Seat, action: Action) -> impl Iterator<Item = (Box<dyn DynState>, u32)> {
         let mut found = Vec::new();
         let mut pending: Vec<(Box<dyn DynState>, usize)> = Vec::new();

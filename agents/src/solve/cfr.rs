@@ -102,7 +102,7 @@ impl<'t> Cfr<'t> {
             if let Some(set) = set
                 && !std::mem::replace(&mut summed[set], true)
             {
-                // Views have perfect recall: the seat's own reach is equal at all nodes of a set.
+                // Since views have perfect recall, the seat's own reach is equal at all nodes of an information set.
                 let weight = f64::from(self.rounds) * self.own[i];
                 tree.sets()[set].places().for_each(|place| self.sums[place] += weight * self.policy[place]);
             }

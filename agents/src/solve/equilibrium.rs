@@ -56,7 +56,7 @@ fn bytes(shares: &[f64]) -> Vec<u8> {
         let sum = f64::from(weights.iter().sum::<u32>());
         weights.iter().zip(shares).map(|(&w, p)| (f64::from(w) / sum - p).abs()).sum()
     };
-    // The quality of a denominator does not depend on its size.
+    // A greater scale is not always more exact, so all scales up to 1,000 are tried.
     let fits =
         (1..=1_000).map(rounded).filter(|weights| weights.iter().sum::<u32>() > 0 && weights.iter().all(|&w| w < 256));
     let best = fits.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or_default();

@@ -1,10 +1,10 @@
 //! Monte Carlo counterfactual regret minimization with external sampling: equilibria of games whose trees are too large
 //! for full sweeps.
 //!
-//! In every iteration, each seat in turn traverses all of its own actions, while chance and the other seats sample one
-//! action each. The sampled regrets are unbiased. The average policy is updated at the other seats' nodes, which are
-//! sampled as often as their policies reach them. In a two-player zero-sum game, the average policy converges to an
-//! equilibrium; the error is proportional to one over the square root of the number of iterations.
+//! In every iteration, one seat after the other traverses all of its own actions, while chance and the other seats
+//! sample one action each. The sampled regrets are unbiased. The average policy is updated at the other seats' nodes,
+//! which are sampled as often as their policies reach them. In a two-player zero-sum game, the average policy converges
+//! to an equilibrium; the error is proportional to one over the square root of the number of iterations.
 //! [CFR+](crate::solve::cfr) converges faster if full sweeps are feasible.
 //!
 //! Source: Lanctot, Waugh, Zinkevich and Bowling, *Monte Carlo sampling for regret minimization in extensive games*

@@ -87,7 +87,7 @@ impl PigRules {
         let missing = self.goal - mine;
         let sides = self.sides as f64;
         let mut worth = vec![1.0; missing + self.sides + 2];
-        // Sum over the scoring rolls; at first, each roll counts as a win.
+        // Sum of the win probabilities after all scoring rolls. Just below the goal, every scoring roll wins.
         let mut after = sides - 1.0;
         let mut chances = Chances { roll: 1.0, stop: 1.0 };
         for k in (total..missing).rev() {

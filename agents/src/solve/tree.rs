@@ -25,10 +25,10 @@ use ludex_env::{Action, DynState, DynView, GameRef, Outcomes, Seat, ToMove, View
 pub enum TreeError {
     #[error("the tree has more than {0} nodes")]
     TooLarge(usize),
-    /// Seat to move without listed actions, because its moves are documents.
+    /// A seat is to move but has no listed actions, because its moves are documents.
     #[error("moves of seat {0} cannot be enumerated")]
     NotListed(Seat),
-    /// Seat with different legal actions at two nodes that have the same view.
+    /// A seat has different legal actions at two nodes that have the same view.
     #[error("seat {0} has different legal actions in positions with equal views")]
     Unlike(Seat),
 }
@@ -107,7 +107,7 @@ pub struct GameTree {
     nodes: Vec<GameTreeNode>,
     /// Probability of each node given its parent, if the parent is a chance node; otherwise 1.
     probabilities: Vec<f64>,
-    /// Returns at the end nodes: for each end, one value per seat.
+    /// Return of each seat, for each end node.
     returns: Vec<f64>,
     sets: Vec<InfoSet>,
     /// Action id for each index in a policy.
@@ -242,7 +242,7 @@ impl GameTree {
         self.probabilities[node]
     }
 
-    /// Returns the returns of the [end](NodeKind::Over) with this index, one per seat.
+    /// Returns the return of each seat at the [end](NodeKind::Over) with this index.
     pub fn returns(&self, end: u32) -> &[f64] {
         &self.returns[end as usize * self.players..][..self.players]
     }
@@ -347,8 +347,8 @@ impl GameTree {
                 parent[child] = i;
             }
         }
-        // A set is decided once all of its action values are complete, so later sets come first. Each node belongs to
-        // the stage of the seat's last preceding set.
+        // A set's best action is known once all of its action values are complete, so later sets come first. A node's
+        // stage is one above the rank of the seat's last set before the node.
         let mut stage = vec![0; len];
         for (i, node) in self.nodes.iter().enumerate() {
             let next = own(node).map_or(stage[i], |set| rank[set] + 1);

@@ -116,7 +116,7 @@ fn persistent_and_restarted_programs_play_the_same_moves() {
     let games: Vec<_> = [&kept, &once].iter().map(|spec| play(&g, &seats(&g, &[spec, "random"]), 7).0).collect();
     assert_eq!(games[0], games[1]);
     assert!(games[0].len() < 60, "the bot wins early: {games:?}");
-    // One agent in both seats and in two matches at once: each has its own program.
+    // One agent plays both seats, in two matches: each seat has its own program.
     let bot = build(&kept, &g).unwrap();
     let one = play(&g, &[bot.clone(), bot.clone()], 0).0;
     assert_eq!(play(&g, &[bot.clone(), bot], 0).0, one);

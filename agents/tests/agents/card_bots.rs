@@ -117,7 +117,7 @@ fn score(game_text: &str, a: &str, b: &str, units: u64, n: u64) -> f64 {
     for unit in 0..units {
         let mut lead = 0.0;
         for seed in 0..n {
-            // Each bot plays every seat in turn, against copies of its opponent on all other seats.
+            // Each bot plays one seat after the other, against copies of its opponent on all other seats.
             for at in 0..players {
                 for (one, others, sign) in [(a, b, 1.0), (b, a, -1.0)] {
                     let specs: Vec<&str> = (0..players).map(|p| if p == at { one } else { others }).collect();

@@ -47,7 +47,7 @@ fn keeps_the_value(name: &str, seat: Seat, first: &[u32]) {
 
 #[test]
 fn search_is_exact_within_horizon() {
-    // Short races, so that the search is complete: as time runs out the player rolls on.
+    // Short races, so that the search is complete. Shortly before the horizon, it pays to roll on.
     for first in [&[][..], &[0, 1], &[0, 2, 1, 0, 1]] {
         let seat = usize::from(first.len() == 5);
         keeps_the_value("pig(winscore=6,diceoutcomes=3,horizon=7)", seat, first);

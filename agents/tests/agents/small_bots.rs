@@ -62,7 +62,7 @@ fn small_bots_play_the_expected_moves() {
     assert_eq!(leduc(&[2, 0, 1, 1, 3]), 2, "a pair raises");
     assert_eq!(leduc(&[2, 4, 1, 1, 3, 2, 2]), 1, "at the raise limit, the bot calls");
     assert_eq!(leduc(&[4, 2, 1, 1, 0, 2]), 0, "a hand without pair or king folds");
-    // Dice of seat 0 and seat 1 as outcomes, then bids by id: quantity - 1 times 6 plus face - 1; 12 is the call.
+    // Dice of both seats as outcomes, then bids by id, (quantity - 1) * 6 + (face - 1); 12 is the call.
     let g = game("liars_dice");
     let dice = |history: &[u32]| says("liars_odds", &g, history);
     assert_eq!(dice(&[2, 0]), 2, "a three bids one three");

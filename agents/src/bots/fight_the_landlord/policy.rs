@@ -132,7 +132,7 @@ impl SeatKnowledge {
         let next = (self.me + 1) % SEATS;
         let mut risk = 0;
         if size <= 2 && self.threat() == size {
-            // An opponent with this many cards could finish by beating the play, so low ranks are risky.
+            // An opponent that holds as many cards as the play could win by beating it, so low ranks are risky.
             risk += 20 + 2 * (14 - i32::from(play.rank));
         }
         if next != self.landlord && self.me != self.landlord && self.held[next] == size && size <= 2 {

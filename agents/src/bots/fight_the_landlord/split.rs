@@ -85,7 +85,7 @@ fn plain(hand: Counts, slots: usize) -> i32 {
             0 => 0,
             4 => BOMB,
             3 => weight(r),
-            // From the lowest rank up: the greatest burdens become wings first.
+            // Ranks are visited from the lowest up, so the weakest cards become wings first.
             _ if slots > 0 => {
                 slots -= 1;
                 0
@@ -183,7 +183,7 @@ pub fn plays(hand: Counts) -> Vec<Combo> {
     }
     for mut trio in trios {
         let n = usize::from(trio.length);
-        // If there are more wings than needed, the lower wings are taken.
+        // Takes the n lowest single cards or the n lowest pairs as wings, whichever end at the lower rank.
         let low = |ranks: &[usize]| (ranks.len() >= n).then(|| ranks[n - 1]);
         let wings = match (low(&ones), low(&twos)) {
             (Some(a), Some(b)) if b < a => Some((&mut twos, 2)),

@@ -85,8 +85,8 @@ struct Board {
     own: u16,
 }
 
-/// Completes `board` in `most` random ways without the cards in `gone`. A full board is returned once. `hole` is the
-/// seat's hand.
+/// Returns `most` random completions of `board` without the cards in `gone`; if `board` is full, returns it once.
+/// `hole` is the seat's hand.
 fn boards(deck: &Deck, hole: Hand, board: &[Card], gone: u64, most: usize, rng: &mut Stream) -> Vec<Board> {
     let missing = deck.board.saturating_sub(board.len());
     let known: Hand = board.iter().copied().collect();

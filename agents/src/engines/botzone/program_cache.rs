@@ -1,7 +1,7 @@
 //! Cache between turns: data that programs stored, and idle persistent programs.
 //!
-//! Entries of a match are keyed by the seat's history, so one agent can play several matches at once. If there is no
-//! entry, the program is started again with the whole history.
+//! Entries of a match are keyed by the seat's history, so one agent can play several matches concurrently. If there is
+//! no entry, the program is started again with the whole history.
 
 use std::collections::VecDeque;
 

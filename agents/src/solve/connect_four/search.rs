@@ -53,7 +53,7 @@ impl<'a> Search<'a> {
         }
         let (mut low, mut high) = (-stones(CELLS - p.ply), stones(CELLS + 1 - p.ply));
         while low < high {
-            // Bisects, but starts near 0: results are easier to distinguish than distances.
+            // Bisects, but tests bounds near 0 first: which side wins is easier to prove than how fast.
             let mut middle = low + (high - low) / 2;
             if middle <= 0 && low / 2 < middle {
                 middle = low / 2;
