@@ -48,7 +48,7 @@ fn commands() -> Vec<Command> {
         command("show", "Print episodes board by board, or matches of a run with prompts and answers", show::run),
         command("compare", "Compare two runs, or two agents in one run, match by match", compare::run),
         command("rate", "Verify episodes and rate the agents, measure a metric, or write a report", rate::run),
-        command("verify", "Replay the episodes of files, of a run or of a bundle, and print every fault", verify::run),
+        command("verify", "Verify the episodes of files, of a run or of a bundle, and print every fault", verify::run),
         command("export", "Write episodes and runs as JSON Lines, Parquet, PGN, SGF, or a bundle", export::run),
         command("power", "Compute the matches needed to rate an agent, or to distinguish two agents", power::run),
         command("measure-anchors", "Measure the ratings of the games' anchors", measure_anchors::run),

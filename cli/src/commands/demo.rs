@@ -123,7 +123,7 @@ async fn play_tournament(args: &Args, url: &str, runs: &Arc<Runs>) -> anyhow::Re
     let status = RunStatus::at(&path_of(&args.data, &run))?;
     tournament::print_status(&status, false)?;
     println!(
-        "The referee replayed every record. The report: {}",
+        "The referee verified every record. The report: {}",
         path_of(&args.data, &run).join("report.html").display()
     );
     println!("{:.1} s in all.", start.elapsed().as_secs_f64());

@@ -99,7 +99,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(join(&args, spec));
-    // A human may never reply to the last request.
+    // Does not wait for the thread that asks a human, who may never reply.
     runtime.shutdown_background();
     let Some(played) = result? else { return Ok(()) };
     let results = JoinSummary::of(&played);
@@ -204,7 +204,7 @@ async fn stop() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
-    eprintln!("finishing the running matches; press Ctrl-C again to stop at once");
+    eprintln!("finishing the running matches; press Ctrl-C again to stop immediately");
     tokio::spawn(async {
         if tokio::signal::ctrl_c().await.is_ok() {
             std::process::exit(1);

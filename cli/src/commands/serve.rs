@@ -145,7 +145,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         let ready = |_: &_| announce(address, &config, args.json);
         ludex_server::run_then(listener, config.clone(), ready, stop).await
     });
-    // If the server failed, its own error matters.
+    // If the server failed, its error is reported, not that of the removal.
     served.and(if args.temporary { remove_folder(&args.data) } else { Ok(()) })
 }
 
@@ -287,7 +287,7 @@ pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     let mut signals = Signals::new()?;
     Ok(async move {
         signals.next().await;
-        tracing::info!("stopping; repeat the signal to stop at once");
+        tracing::info!("stopping; repeat the signal to stop immediately");
         tokio::spawn(async move {
             signals.next().await;
             std::process::exit(1);

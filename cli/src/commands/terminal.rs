@@ -28,7 +28,7 @@ impl Terminal {
             runtime.block_on(async {
                 signal.await;
                 flag.store(true, Ordering::Relaxed);
-                eprintln!("\nstopping; press Ctrl-C again to stop at once");
+                eprintln!("\nstopping; press Ctrl-C again to stop immediately");
                 let _ = interrupted.send(Err(io::Error::other("interrupted by Ctrl-C")));
                 std::future::pending::<()>().await;
             });

@@ -309,7 +309,7 @@ async fn agent_that_cannot_play_a_part_does_not_enroll() {
         ludex(at.path(), &["join", &url, "--suite", "quick", "--run", "r", "--agent", "anchor level=99"]).fails()
     };
     let err = tokio::task::spawn_blocking(join).await.unwrap();
-    assert!(err.contains("the agent did not enroll") && err.contains("--part"), "{err}");
+    assert!(err.contains("so it did not enroll") && err.contains("--part"), "{err}");
     assert_eq!(server.get("/runs/r").await.0, 404);
     server.stop().stopped().await;
 }
@@ -346,7 +346,7 @@ fn verify_reports_file_line_and_event() {
     let ran = ludex(at.path(), &["rate", "bad.jsonl", "--unrated", "--json"]);
     assert!(ran.err.contains("bad.jsonl:4: "), "{}", ran.err);
     assert_eq!(ran.json()["records"], 4);
-    // A replay shows the game up to the fault and then fails.
+    // `show` prints the game up to the fault and then fails.
     let ran = ludex(at.path(), &["show", "bad.jsonl:2"]);
     assert_eq!(ran.code, 1);
     assert!(ran.out.contains("-- 2 ") && !ran.out.contains("-- 3 "), "{}", ran.out);
@@ -592,7 +592,7 @@ async fn tokens_are_managed_while_server_runs() {
     let text = token(&["add", "--owner", "ann", "--scope", "play,gym", "--expires", "30d"]).well();
     let text = text.trim_end();
     assert!(text.starts_with("lx_") && !text.contains(char::is_whitespace), "{text}");
-    // The running server applies the new token at once and refuses clients without it.
+    // The running server immediately requires a token, and accepts the new one.
     let hello = |token: &str| json!({"token": token, "agent": {"name": "ann.bot"}});
     let client = Client::greet(server.address, None, hello(text)).await;
     assert_eq!(client.welcome["scopes"], json!(["gym", "play"]));

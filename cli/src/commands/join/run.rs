@@ -33,7 +33,7 @@ pub(super) async fn play(
 /// Checks, before the enrolment, that the agent can play all parts of the suite that the run plays.
 async fn check_parts(client: &Client, enrol: &Enrol, agent: &RemoteAgent) -> anyhow::Result<()> {
     let suites = client.suites().await?;
-    // Without a suite the run exists, and its parts are unknown. The server refuses an unknown suite.
+    // Without a suite, the request continues a run whose parts are unknown here. The server refuses unknown suites.
     let parts = suites.iter().filter(|suite| suite.suite == enrol.suite).flat_map(|suite| &suite.parts);
     let played = parts.filter(|part| part.candidates <= enrol.candidates).map(|part| (&part.part, &part.game));
     let played = played.filter(|(part, _)| enrol.only.is_empty() || enrol.only.contains(*part));
@@ -41,7 +41,7 @@ async fn check_parts(client: &Client, enrol: &Enrol, agent: &RemoteAgent) -> any
         played.filter_map(|(part, game)| Some(format!("{part}: {}", agent.check(game).err()?))).collect();
     anyhow::ensure!(
         faults.is_empty(),
-        "expected an agent for all parts; the agent did not enroll; name its parts with --part: {}",
+        "the agent cannot play all parts, so it did not enroll; select the parts that it can play with --part: {}",
         faults.join("; ")
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! HTML page of a replay, rendered from the template `page.html`, without external resources.
+//! HTML page of an episode, rendered from the template `page.html`, without external resources.
 
 use ludex_env::picture::Picture;
 use minijinja::value::{Serde, Value};
