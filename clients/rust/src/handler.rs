@@ -31,8 +31,8 @@ pub struct TurnRequest {
     pub view: SeatView,
     /// Phase of the game, in games with several phases.
     pub phase: Option<String>,
-    /// Key of an entry in the spec's `proposals`: the schema of the documents that this turn accepts. Absent if the
-    /// turn accepts no documents.
+    /// Key in the spec's `proposals`: names the schema of the documents that this turn accepts. Absent: documents are
+    /// not accepted.
     pub schema: Option<String>,
     /// Duration of the turn after which the seat loses on time; absent without a clock.
     pub budget: Option<Duration>,

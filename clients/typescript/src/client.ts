@@ -115,7 +115,7 @@ export interface ViewResult {
   parsed?: (number | null)[];
   /** Phase of the game, in games with several phases. */
   phase?: string;
-  /** Key of the schema in the spec's `proposals` for the seat's document; absent: the seat cannot submit a document. */
+  /** Key in the spec's `proposals`: names the schema of the seat's document; absent: documents are not accepted. */
   schema?: string;
 }
 

@@ -48,7 +48,7 @@ export interface Turn {
   bank_ms: number[];
   /** Phase of the game, in games with several phases. */
   phase?: string;
-  /** Key of the schema in the spec's `proposals` for a document; absent: documents are not accepted in this turn. */
+  /** Key in the spec's `proposals`: names the schema of this turn's document; absent: documents are not accepted. */
   schema?: string;
   /** Public data of the match: `seats`, `clock`, `params`, ... */
   start: MatchStart;

@@ -244,7 +244,7 @@ class LearnerEnvs(ChangeGuard):
                 same = len(self._pool) == 1 and bool((before == index).all())
                 stays = same and not seeded and not self.same_step
                 self._group_list[index].start(envs[members], stays=stays)
-            # Resets by the server skip such episodes already.
+            # Episodes that end before the learner acts; resets by the server already skip them.
             ended = envs[self.rows.over[envs]]
             self.skipped += len(ended)
             self._episodes[ended] += 1

@@ -44,8 +44,8 @@ class Turn:
         budget_ms: time limit of this turn in milliseconds; ``None``: no limit.
         bank_ms: time left in every seat's bank, in milliseconds.
         phase: name of the phase, in games that have phases.
-        schema: key of the spec's ``proposals`` for a document of this turn; ``None``: the turn
-            takes no document.
+        schema: key in the spec's ``proposals``: names the schema of this turn's document; ``None``:
+            the turn takes no document.
         start: public data of the match: ``seats``, ``clock``, ``params``, ``illegal``, ...
         refusal: refusal of the previous attempt, if ``attempt > 0`` and its reply was not lost with
             a connection.
