@@ -137,7 +137,7 @@ impl Workspace {
         let host = Command::new("rustc").arg("-vV").output().unwrap();
         let host = String::from_utf8(host.stdout).unwrap();
         let host = host.lines().find_map(|l| l.strip_prefix("host: ")).unwrap();
-        // Offline, dependencies for other platforms may be missing.
+        // Without a network, dependencies for other platforms may be missing, so they are excluded.
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["metadata", "--format-version=1", "--offline", "--locked", "--filter-platform", host]);
         let out = cargo.current_dir(root()).output().unwrap();

@@ -1,5 +1,5 @@
 //! Misbehaving clients that exceed limits, send invalid frames, or violate the WebSocket protocol. The server must
-//! answer with an error or a close frame at once, and serve all other clients normally.
+//! immediately answer with an error or a close frame, and serve all other clients normally.
 
 mod bounds;
 mod flood;

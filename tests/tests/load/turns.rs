@@ -56,7 +56,7 @@ async fn other(address: SocketAddr, name: String, queue: String, think: Duration
     bot.matches.len()
 }
 
-/// Player in rated matches against an agent that replies at once.
+/// Player in rated matches against an agent that replies immediately.
 struct Player {
     bot: Bot,
     /// Pending turn of the player.

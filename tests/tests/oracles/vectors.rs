@@ -1,4 +1,4 @@
-//! Games compared with OpenSpiel 2.0.2: recorded games replayed step by step, move histories counted by depth, and
+//! Games compared with OpenSpiel 2.0.2: recorded games played again step by step, move histories counted by depth, and
 //! complete game trees.
 //!
 //! `data/openspiel/<name>.json.gz` holds trajectories of random play. Every field of a file is either compared or

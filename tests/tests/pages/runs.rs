@@ -193,7 +193,7 @@ async fn verdict_counts_only_scored_parts() {
 }
 
 #[tokio::test]
-async fn run_page_offers_seat_to_its_candidate() {
+async fn run_page_shows_main_play_button_only_to_candidate() {
     let server = server().await;
     let (ada, bob) = (token(&server, "ada").await, token(&server, "bob").await);
     let mut bot = Bot::with(server.address, None, json!({"token": ada, "agent": {"name": "ada"}})).await;

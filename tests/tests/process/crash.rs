@@ -204,7 +204,7 @@ async fn end_is_told_after_the_crash(rated: bool) {
     assert_eq!(o.call("resign", json!({"match": id})).await["type"], "ok");
     o.wait("match_end").await;
     if !rated {
-        // The page of a match shows it once it is on disk.
+        // Waits until the match is on disk: its page is read from the store.
         page(address, &format!("/episodes/{id}")).await;
     }
     server.kill();

@@ -185,7 +185,7 @@ fn forgotten_batches_are_sent_again() {
 }
 
 /// Checks that no match is lost if a batch takes longer than the time limit of a move, or if more requests are due than
-/// the provider accepts at once.
+/// may be pending at the provider.
 #[test]
 fn batches_respect_time_and_size_limits() {
     let place = Place::new();

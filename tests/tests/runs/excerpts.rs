@@ -40,7 +40,7 @@ fn of_run(place: &Place, run: &str) -> Vec<Record> {
 }
 
 #[test]
-fn block_plays_set_number_of_decisions_from_its_start() {
+fn block_plays_fixed_number_of_decisions_from_its_start() {
     let place = Place::new();
     for (name, text) in [("spots.toml", SPOTS), ("four.jsonl", FOUR), ("cards.jsonl", CARDS)] {
         fs::write(place.path(name), text).unwrap();

@@ -308,7 +308,7 @@ fn builtin_suites_are_playable() {
     }
 }
 
-/// Checks that a failure of a suite's opponent never counts for the candidate: the match is replayed once and then
+/// Checks that a failure of a suite's opponent never counts for the candidate: the match is played again once and then
 /// discarded. An opponent that cannot play at all is reported before the first match.
 #[test]
 fn failed_opponent_does_not_affect_candidate() {

@@ -60,10 +60,10 @@ fn stronger_stub_is_rated_higher() {
     assert!(ratings.windows(2).all(|r| r[0] + 100.0 < r[1]), "{ratings:?}");
 }
 
-/// Checks that a match which was ended by an illegal move and then replayed is not counted. The verdict, the report,
+/// Checks that a match that ended by an illegal move is not counted once it was played again. The verdict, the report,
 /// the ratings of the run's file, and a comparison must ignore the match.
 #[test]
-fn replayed_match_is_not_counted() {
+fn replaced_match_is_not_counted() {
     let place = Place::new();
     let suite = "name = \"again\"\nversion = 1\ntitle = \"Again\"\n\
         [policy]\ninvalid = \"replay\"\nreplay_factor = 3\nillegal = { tries = 1, then = \"forfeit\" }\n\

@@ -97,8 +97,8 @@ fn cached_reply_is_used_in_all_matches_of_its_seat() {
     );
 }
 
-/// Checks that a model pays for a cached reply once, even if the run is killed in between, and that an audit replays
-/// its matches.
+/// Checks that a model pays for a cached reply once, even if the run is killed in between, and that `verify` accepts
+/// the matches.
 #[test]
 fn cached_reply_costs_one_call() {
     let place = Place::new();

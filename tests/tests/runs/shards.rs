@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Place, Ran, SUITE, timeless};
 
-/// Additional parts: one with blocks of one match, and one in which invalid matches are replayed.
+/// Additional parts: one with blocks of one match, and one in which invalid matches are played again.
 const MORE: &str = r#"
 [[part]]
 id = "kuhn"

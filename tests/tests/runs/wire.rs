@@ -114,8 +114,8 @@ fn verdict(parts: &Value) -> Value {
     json!(parts.as_array().expect("parts").iter().map(row).collect::<Vec<_>>())
 }
 
-/// Repeats a run of the server in this process, with the same suite, name and secret, and returns its records and its
-/// verdict.
+/// Plays a run of the server again in this process, with the same suite, name and secret, and returns its records and
+/// its verdict.
 fn here(folder: &Path, run: &Path) -> (BTreeMap<String, String>, Value) {
     let data = folder.join("here");
     fs::create_dir_all(&data).expect("a folder");

@@ -74,7 +74,7 @@ async fn queue_alternates_seats_of_same_opponents() {
         let seats = seats(&meeting(&server, 6, json!({"game": game})).await, "a");
         assert!(seats == [0, 1, 0, 1, 0, 1] || seats == [1, 0, 1, 0, 1, 0], "{game}: {seats:?}");
     }
-    // With three seats, each bot has every seat in turn.
+    // With three seats, each bot has every seat once.
     let mut bots = Vec::new();
     for name in ["a", "b", "c"] {
         let mut bot = Bot::new(server.address, name).await;

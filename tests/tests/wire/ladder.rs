@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Ladder without anchors, on which any two agents are close enough to meet.
 const FREE: &str = "game = \"tic_tac_toe\"\nmove_ms = 60000\nanchors = []\n[pairing]\nnear = 10000\nagain = 0\n";
-/// Ladder on which no two agents are close enough to meet, so that all agents meet anchors at once.
+/// Ladder on which no two agents are close enough to meet, so that all agents meet anchors immediately.
 const ANCHORED: &str =
     "game = \"tic_tac_toe\"\nanchors = [0]\n[pairing]\nnear = 0\nwiden = 0\nagain = 10000\nanchor_after_s = 0\n";
 

@@ -313,7 +313,7 @@ async fn parallel_requests_are_limited() {
     .await;
     let mut c = Client::hello(server.address).await;
     assert_eq!(c.welcome["limits"]["requests_per_s"], 5);
-    // The request quota of four seconds may be used at once.
+    // One burst may use the request quota of four seconds.
     let mut refused = None;
     for _ in 0..400 {
         let answer = c.call("ping", json!({})).await;

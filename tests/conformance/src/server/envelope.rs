@@ -10,7 +10,7 @@ use super::incoming::IncomingMessage;
 use super::link::Link;
 use super::{Law, LawResult, law, law_holds, same};
 
-/// Number of requests sent at once, if the server's window allows.
+/// Number of requests in flight at the same time, if the server's window allows.
 const MANY: usize = 64;
 
 pub(super) const LAWS: &[Law] = &[

@@ -1,4 +1,4 @@
-//! Requests beyond a client's limits are refused at once, and other clients are served normally.
+//! Requests beyond a client's limits are refused immediately, and other clients are served normally.
 
 use ludex_tests::bot::first;
 use ludex_tests::client::ClientEnd;

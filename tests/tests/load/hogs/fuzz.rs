@@ -346,7 +346,7 @@ impl Script<'_> {
         if often(&mut self.random, 8) {
             mutate::bytes(&mut self.random, &mut payload);
             if !self.packed {
-                // Invalid UTF-8 is handled by the WebSocket layer and tested by the strikes.
+                // The WebSocket layer handles invalid UTF-8, and the module `sockets` tests it.
                 payload = String::from_utf8_lossy(&payload).into_owned().into_bytes();
             }
             good = false;
@@ -484,7 +484,7 @@ impl Script<'_> {
     }
 }
 
-/// Decodes a snapshot as the test's client receives it: base64 in JSON, numbers in place of MessagePack bytes.
+/// Decodes a snapshot: base64 text, or the list of numbers to which the tests' client converts binary values.
 fn snapshot(item: &Value) -> Option<Vec<u8>> {
     match item {
         Value::String(text) => STANDARD.decode(text).ok(),

@@ -177,8 +177,8 @@ async fn silent(address: SocketAddr, until: Instant) -> usize {
     count
 }
 
-/// Fetches the page of all ratings and that of a game with four clients. Nothing is refused, so replies are counted
-/// instead.
+/// With four clients, fetches the page of all ratings and the page of one game's ratings. Nothing is refused, so
+/// replies are counted instead.
 async fn ratings(address: SocketAddr, until: Instant) -> usize {
     let polls = |path: &'static str| async move {
         let mut count = 0;

@@ -1,6 +1,6 @@
-//! Soak test: well-behaved clients run for minutes, alone and then with each kind of hog in turn. No rated match may be
-//! lost, no connection closed, and excessive requests of hogs must be refused. The waits of the well-behaved clients
-//! are printed.
+//! Soak test: well-behaved clients run for minutes, alone and then with one kind of hog after the other. No rated match
+//! may be lost, no connection closed, and excessive requests of hogs must be refused. The waits of the well-behaved
+//! clients are printed.
 //!
 //! The test takes two minutes at `LUDEX_TEST_SCALE` 1, a few seconds at lower scales. `LUDEX_SOAK_SECONDS=1800` sets
 //! the duration. With `LUDEX_SOAK_P99=5`, the p99 of a turn next to a hog must stay below 5 times the p99 without one.

@@ -292,7 +292,7 @@ pub fn hanabi_text(s: &dyn DynState, seat: usize, hidden: bool) -> String {
     let word = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
     let n = s.spec().players as usize;
     let minimal = hidden && s.spec().params["observation_type"] == "minimal";
-    // There, a player is to move even after the end, unless a card was still to be dealt.
+    // In that environment, a player is to move even after the end, unless a card was still to be dealt.
     let after_end = (s.turn() == ToMove::Over && v["deck"] == 0).then(|| all(&v["moves"]).len() % n);
     let next = v["to_move"].as_u64().map(|p| p as usize).or(after_end);
     let fireworks: String = "RYGWB".chars().zip(all(&v["fireworks"])).map(|(c, h)| format!("{c}{h} ")).collect();

@@ -57,7 +57,7 @@ fn delegated_cgroup_bounds_memory() {
     };
     let said = check("shown", "import sys\nsys.exit('group ' + open('/proc/self/cgroup').read().strip())");
     assert!(said.contains("/ludex-bot-"), "{said}");
-    // The memory is mapped and touched at once, far faster than a poll every 10 ms could detect.
+    // The program maps and touches the memory without a pause, faster than a poll every 10 ms could detect.
     let said = check(
         "full",
         "import mmap\nm = mmap.mmap(-1, 400 << 20)\nfor i in range(0, len(m), 4096): m[i] = 1\nprint('{}')",

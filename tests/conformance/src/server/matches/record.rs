@@ -172,13 +172,13 @@ pub(super) async fn released(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Replays the record if the game is built into this program.
+/// Verifies the record by playing it again, if the game is built into this program.
 fn again(parts: &RecordParts) -> LawResult {
     match Verifier::new(ludex_games::builtin()).verify(parts, Source::default()) {
         Ok(_) => Ok(()),
         Err(fault) if matches!(fault.kind, verify::FaultKind::Game | verify::FaultKind::Rules) => Ok(()),
         Err(fault) => {
-            Err(wrong(format!("the record does not verify: {fault}"), "the same events and results as in a replay"))
+            Err(wrong(format!("the record does not verify: {fault}"), "events and results that follow the rules"))
         }
     }
 }
