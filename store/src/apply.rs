@@ -47,6 +47,14 @@ const RECLAIMED_SEAT: &str =
 const TICKET: &str = "INSERT OR REPLACE INTO tickets (ticket, agent, run, body, \"join\") VALUES (?1, ?2, ?3, ?4, ?5)";
 const TICKET_SHOWN: &str = "UPDATE tickets SET \"join\" = coalesce(\"join\", ?2) WHERE ticket = ?1";
 const TICKETS_GONE: &str = "DELETE FROM tickets WHERE run = ?1";
+const RUN: &str = "INSERT OR REPLACE INTO runs (name, suite, season, hidden, ended_ms, body) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const RUN_GONE: &str = "DELETE FROM runs WHERE name = ?1";
+const SEASON: &str = "INSERT OR REPLACE INTO seasons (contest, name, frozen_ms, body) VALUES (?1, ?2, ?3, ?4)";
+const STANDING: &str = "INSERT INTO standings (contest, season, agent, owner, body) VALUES (?1, ?2, ?3, ?4, ?5) \
+                        ON CONFLICT DO UPDATE SET owner = coalesce(owner, excluded.owner), \
+                        body = coalesce(excluded.body, body)";
+const STANDINGS_RESET: &str = "UPDATE standings SET body = NULL WHERE contest = ?1 AND season = ?2";
 const TOKEN: &str = "INSERT OR REPLACE INTO tokens (hash, owner, scopes, names, created_ms, expires_ms, revoked_ms) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const TOKEN_REVOKED: &str = "UPDATE tokens SET revoked_ms = coalesce(revoked_ms, ?2) WHERE hash = ?1";
@@ -103,6 +111,15 @@ pub(super) fn apply(to: &Connection, write: &Write) -> Result<(), Failed> {
         Write::Ticket(row) => drop(run(to, TICKET, params![row.ticket, row.agent, row.run, row.body, row.join])?),
         Write::TicketShown { ticket, join } => drop(run(to, TICKET_SHOWN, [ticket, join])?),
         Write::TicketsGone { run: id } => drop(run(to, TICKETS_GONE, [id])?),
+        Write::Run(row) => {
+            run(to, RUN, params![row.name, row.suite, row.season, row.hidden, row.ended_ms, row.body])?;
+        }
+        Write::RunGone { name } => drop(run(to, RUN_GONE, [name])?),
+        Write::Season(row) => drop(run(to, SEASON, params![row.contest, row.name, row.frozen_ms, row.body])?),
+        Write::Standing { contest, season, row } => {
+            run(to, STANDING, params![contest, season, row.agent, row.owner, row.body])?;
+        }
+        Write::StandingsReset { contest, season } => drop(run(to, STANDINGS_RESET, [contest, season])?),
         Write::Token(row) => {
             let (scopes, names) = (row.scopes.to_string(), serde_json::Value::from(&row.names[..]).to_string());
             let (hash, times) = (&row.hash.0[..], (row.created_ms, row.expires_ms, row.revoked_ms));

@@ -1,4 +1,4 @@
-//! Durable store: matches and their logs, records, sessions, tickets, tokens.
+//! Durable store: matches and their logs, records, sessions, runs, seasons, tickets, tokens.
 //!
 //! The data are in one SQLite file, `ludex.db`, in the data directory. One writer thread puts all queued writes into
 //! one transaction and acknowledges them after the commit has reached the disk, so that many matches share the cost of
@@ -34,6 +34,7 @@
 mod apply;
 mod commits;
 mod connection;
+mod contests;
 mod error;
 mod open;
 mod permissions;
@@ -66,8 +67,8 @@ pub use random::random_bytes;
 use readers::Readers;
 pub use retention::OldRows;
 pub use rows::{
-    ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, MatchState, RecordRow, SeatRow, SessionRow, StoredMatch,
-    TicketRow, TokenRow, Write,
+    ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, MatchState, RecordRow, RunRow, SeasonRow, SeatRow,
+    SessionRow, StandingRow, StoredMatch, TicketRow, TokenRow, Write,
 };
 pub use token::{BadHash, BadScope, Scopes, TokenHash};
 use writer::{Completion, PendingWrites};

@@ -23,8 +23,8 @@ const APPLICATION: i64 = 0x4c55_4458;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// Version of the schema (`PRAGMA user_version`). Versions 1 to 3 preceded release 0.1.0.
-const VERSION: u32 = 4;
+/// Version of the schema (`PRAGMA user_version`). Versions 1 to 4 preceded release 0.1.0.
+const VERSION: u32 = 5;
 
 /// Maximum duration of the check of a database file. If the check takes longer, the file is used unchecked.
 const CHECK: Duration = Duration::from_secs(10);

@@ -116,14 +116,7 @@ impl Store {
     ///
     /// The errors of [`running`](Self::running).
     pub async fn records(&self, filter: &MatchFilter, after: u64, limit: u32) -> Result<Vec<RecordRow>, StoreError> {
-        // With any other index, SQLite would read and sort all records of a game for each page.
-        let mut query = Query::new(
-            "SELECT m.released, m.id, r.record FROM matches m INDEXED BY matches_released \
-             JOIN records r ON r.match = m.seq WHERE TRUE",
-        );
-        query.and(" AND m.released > ?", signed(after));
-        query.narrow(filter, false);
-        query.and(" ORDER BY m.released LIMIT ?", limit);
+        let query = records_of(filter, after, limit);
         let row = |row: &Row<'_>| Ok(RecordRow { seq: unsigned(row.get(0)?), id: row.get(1)?, record: row.get(2)? });
         self.all(query, row).await
     }
@@ -342,6 +335,12 @@ impl Query {
         self.values.push(value.into());
     }
 
+    /// Returns the query for the steps of this query's plan.
+    #[cfg(test)]
+    pub(super) fn explained(self) -> Self {
+        Query { text: format!("EXPLAIN QUERY PLAN {}", self.text), ..self }
+    }
+
     /// Adds the conditions that list queries and record queries share. Columns that exist in both tables are compared
     /// in the seats table `s` if `by_seat` is true, else in the matches table `m`.
     fn narrow(&mut self, filter: &MatchFilter, by_seat: bool) {
@@ -401,6 +400,20 @@ fn list_of(filter: &MatchFilter, limit: u32) -> Query {
         query.text.push_str(" GROUP BY s.match");
     }
     query.and(&format!(" ORDER BY {place} DESC LIMIT ?"), limit);
+    query
+}
+
+/// Returns the query for a page of records.
+fn records_of(filter: &MatchFilter, after: u64, limit: u32) -> Query {
+    // With any other index, SQLite would read and sort all records of a game for each page.
+    let index = if filter.run.is_some() { "matches_run_released" } else { "matches_released" };
+    let mut query = Query::new(&format!(
+        "SELECT m.released, m.id, r.record FROM matches m INDEXED BY {index} \
+         JOIN records r ON r.match = m.seq WHERE TRUE"
+    ));
+    query.and(" AND m.released > ?", signed(after));
+    query.narrow(filter, false);
+    query.and(" ORDER BY m.released LIMIT ?", limit);
     query
 }
 

@@ -176,6 +176,43 @@ pub struct TicketRow {
     pub join: Option<String>,
 }
 
+/// Run that clients play.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    pub name: String,
+    /// Suite of the run; empty for a tournament.
+    pub suite: String,
+    pub season: Option<String>,
+    /// True while the season hides the data of the run.
+    pub hidden: bool,
+    /// End of the run, or of its season if that ends later; `None` for an open run.
+    pub ended_ms: Option<i64>,
+    /// Enrolment as JSON.
+    pub body: String,
+}
+
+/// Season that has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeasonRow {
+    /// Kind and name of the contest, such as `ladder:chess`.
+    pub contest: String,
+    pub name: String,
+    /// Time since which the season is final; `None` for a season in progress.
+    pub frozen_ms: Option<i64>,
+    /// Settings and counts as JSON.
+    pub body: String,
+}
+
+/// Agent in a season of a ladder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandingRow {
+    pub agent: String,
+    /// Owner of the name; empty for a guest. `None` if no join has used the name.
+    pub owner: Option<String>,
+    /// Rating as JSON; `None` before the first counted match.
+    pub body: Option<String>,
+}
+
 /// Token. Its secret text is displayed once and not stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRow {
@@ -273,6 +310,16 @@ pub enum Write {
     TicketShown { ticket: String, join: String },
     /// Deletion of all tickets of a run.
     TicketsGone { run: String },
+    /// New or changed run.
+    Run(RunRow),
+    /// Deletion of a run.
+    RunGone { name: String },
+    /// New or changed season.
+    Season(SeasonRow),
+    /// New owner or rating of an agent in a season. A first owner is final, and `None` changes nothing.
+    Standing { contest: String, season: String, row: StandingRow },
+    /// Deletion of all ratings of a season. The owners of names stay.
+    StandingsReset { contest: String, season: String },
     /// New or changed token.
     Token(TokenRow),
     /// Revocation of a token; no effect on an unknown token.

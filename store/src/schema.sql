@@ -20,6 +20,7 @@ CREATE INDEX matches_ended ON matches (ended_ms) WHERE ended_ms IS NOT NULL;
 CREATE UNIQUE INDEX matches_released ON matches (released) WHERE released IS NOT NULL;
 CREATE INDEX matches_game ON matches (game);
 CREATE INDEX matches_run ON matches (run) WHERE run IS NOT NULL;
+CREATE INDEX matches_run_released ON matches (run, released) WHERE run IS NOT NULL AND released IS NOT NULL;
 CREATE INDEX matches_rated ON matches (rated);
 CREATE INDEX matches_game_rated ON matches (game, rated);
 
@@ -74,6 +75,38 @@ CREATE TABLE tickets (
     run     TEXT,
     body    TEXT NOT NULL,
     "join"  TEXT
+) STRICT, WITHOUT ROWID;
+
+-- Runs that clients play. The body is the enrolment: the request, the entrants and the result.
+CREATE TABLE runs (
+    name     TEXT PRIMARY KEY,
+    suite    TEXT NOT NULL,
+    season   TEXT,
+    hidden   INTEGER NOT NULL,             -- 1 while the season hides the data of the run
+    ended_ms INTEGER,                      -- end of the run, or of its season if that ends later
+    body     TEXT NOT NULL
+) STRICT;
+CREATE INDEX runs_active ON runs (name) WHERE ended_ms IS NULL OR hidden = 1;
+CREATE INDEX runs_ended ON runs (ended_ms) WHERE ended_ms IS NOT NULL;
+CREATE INDEX runs_season ON runs (suite, season, name) WHERE season IS NOT NULL;
+
+-- Seasons that have begun. A contest is a kind and a name, such as `ladder:chess` or `suite:quick`.
+CREATE TABLE seasons (
+    contest   TEXT NOT NULL,
+    name      TEXT NOT NULL,
+    frozen_ms INTEGER,                     -- time since which the season is final
+    body      TEXT NOT NULL,
+    PRIMARY KEY (contest, name)
+) STRICT, WITHOUT ROWID;
+
+-- Agents in the seasons of ladders.
+CREATE TABLE standings (
+    contest TEXT NOT NULL,
+    season  TEXT NOT NULL,
+    agent   TEXT NOT NULL,
+    owner   TEXT,                          -- owner of the name; empty for a guest, null if no join has used the name
+    body    TEXT,                          -- rating; null before the first counted match
+    PRIMARY KEY (contest, season, agent)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tokens (

@@ -457,13 +457,13 @@ async fn foreign_files_are_reported_and_left_unchanged() {
 async fn other_store_versions_are_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     open(folder.path()).await.close().await.unwrap();
-    for version in [0, 1, 2, 3, 99] {
+    for version in [0, 1, 2, 3, 4, 99] {
         database(folder.path(), &format!("PRAGMA user_version = {version}"));
         let before = fs::read(folder.path().join("ludex.db")).unwrap();
         for opened in [Store::open(folder.path()).await, Store::open_shared(folder.path()).await] {
             let Err(error) = opened else { panic!("a store of version {version} was opened") };
             assert!(matches!(error, StoreError::Version { found, .. } if found == version), "{error}");
-            let text = format!("expected store version 4, got {version}; use the ludex version that wrote the store");
+            let text = format!("expected store version 5, got {version}; use the ludex version that wrote the store");
             assert!(error.to_string().contains(&text), "{error}");
         }
         assert_eq!(fs::read(folder.path().join("ludex.db")).unwrap(), before);

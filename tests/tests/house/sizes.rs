@@ -15,7 +15,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("ludex-referee", 14_000),
     ("ludex-report", 11_000),
     ("ludex-play", 10_000),
-    ("ludex-store", 3_600),
+    ("ludex-store", 3_800),
     ("ludex-gym", 2_900),
     ("ludex-pages", 1_700),
     ("ludex-server", 19_000),
