@@ -154,7 +154,7 @@ fn list(data: &Path, folder: &str, names: &mut Vec<String>) -> anyhow::Result<()
 
 /// Returns true if the file `name` is rewritten as a whole when it changes. Other files only grow.
 fn is_replaced(name: &str) -> bool {
-    name.ends_with("/enrolment.json") || name.starts_with("ladders/") && name.ends_with(".json")
+    name.starts_with("ladders/") && name.ends_with(".json")
 }
 
 fn length(path: &Path) -> anyhow::Result<u64> {

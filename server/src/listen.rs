@@ -93,7 +93,7 @@ async fn serve_until(
     open_to_all.into_iter().flatten().for_each(|warning| tracing::warn!("{warning}"));
     let shared = Arc::new(ServerState::new(config, store, metrics).await?);
     let back = shared.hub.restore().await?;
-    shared.runs.clone().resume_runs().await;
+    shared.runs.clone().resume_runs().await?;
     if back > 0 {
         tracing::info!(matches = back, "matches restored");
     }

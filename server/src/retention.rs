@@ -2,14 +2,13 @@
 
 use std::path::Path;
 use std::sync::Weak;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use anyhow::Context as _;
 use ludex_store::{OldRows, Store};
 use serde::Serialize;
 
 use crate::config::Retention;
-use crate::runs::OldRun;
+use crate::runs::remove_old;
 use crate::server_state::ServerState;
 
 /// Interval at which a server removes old data.
@@ -38,23 +37,23 @@ pub struct OldData {
 pub async fn prune(store: &Store, data: &Path, retention: &Retention, dry_run: bool) -> anyhow::Result<OldData> {
     let mut old = OldData::default();
     // Logs first, so that the numbers equal those of a dry run.
+    let before_ms = |age: Duration| -> anyhow::Result<i64> {
+        Ok(ludex_play::time::epoch_ms().saturating_sub(i64::try_from(age.as_millis())?))
+    };
     for (kind, age, count) in
         [(OldRows::Logs, retention.logs, &mut old.logs), (OldRows::UnratedMatches, retention.unrated, &mut old.unrated)]
     {
         let Some(age) = age else { continue };
-        let before_ms = ludex_play::time::epoch_ms().saturating_sub(i64::try_from(age.as_millis())?);
         *count = Some(match dry_run {
-            true => store.count_old(kind, before_ms).await?,
-            false => store.remove_old(kind, before_ms).await?,
+            true => store.count_old(kind, before_ms(age)?).await?,
+            false => store.remove_old(kind, before_ms(age)?).await?,
         });
     }
     if let Some(age) = retention.runs {
-        let before = SystemTime::now().checked_sub(age).context("runs: expected an age after the year 1970")?;
-        let folder = data.to_owned();
-        let runs = tokio::task::spawn_blocking(move || OldRun::all(&folder, before)).await?;
+        let runs = store.old_runs(before_ms(age)?).await?;
         old.runs = Some(runs.len() as u64);
         for run in runs.into_iter().filter(|_| !dry_run) {
-            run.remove(store, data).await?;
+            remove_old(store, data, run).await?;
         }
     }
     Ok(old)

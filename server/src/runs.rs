@@ -1,8 +1,8 @@
 //! Runs that agents play as clients. Agents enroll, play the due matches, may disconnect and resume, and get a report.
 //!
-//! A run is stored in a directory, as runs of local agents are, and the referee plans and evaluates both in the same
-//! way. In addition, `enrolment.json` holds the request, the entrants and the result. An unfinished match of a run
-//! stays in the store while its agent is away.
+//! The records of a run are in a directory, as those of local agents are, and the referee plans and evaluates both in
+//! the same way. The run's row in the store holds the request, the entrants and the result. An unfinished match of a
+//! run stays in the store while its agent is away.
 
 mod contest;
 mod enrol;
@@ -15,10 +15,10 @@ mod queries;
 mod season;
 mod server_executor;
 
-pub(crate) use old_run::OldRun;
+pub(crate) use old_run::remove_old;
 pub use organise::{TournamentEntrant, TournamentRequest, TournamentTicket};
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -27,9 +27,10 @@ use ludex_protocol::record::Record;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use self::enrolment::Enrolment;
+use self::enrolment::{EnrolledAgent, Enrolment};
 use self::host::Host;
 use crate::matches::{Hub, RunObserver};
+use crate::seasons::Season;
 
 /// Runs of a server.
 pub struct Runs {
@@ -40,8 +41,8 @@ pub struct Runs {
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
     /// Finished runs of seasons that have not ended, by name.
     held: Mutex<BTreeMap<String, Enrolment>>,
-    /// Ids of the secrets of all seasons with public seeds, and of removed runs.
-    shown: Mutex<BTreeSet<String>>,
+    /// Seasons that are not frozen, by suite.
+    seasons: Mutex<BTreeMap<String, Vec<Season>>>,
     /// Senders for runs that wait for the record of a match, by match id.
     waiting: Mutex<HashMap<String, oneshot::Sender<Record>>>,
     /// True once no more runs may start.
@@ -58,7 +59,7 @@ impl Runs {
             me: me.clone(),
             hosts: Mutex::default(),
             held: Mutex::default(),
-            shown: Mutex::default(),
+            seasons: Mutex::default(),
             waiting: Mutex::default(),
             halted: AtomicBool::new(false),
             enrolling: tokio::sync::Mutex::default(),
@@ -98,6 +99,11 @@ impl Runs {
     fn host(&self, run: &str) -> Option<Arc<Host>> {
         self.hosts.lock().get(run).cloned()
     }
+
+    /// Returns the open run that issued a ticket, and its entrant.
+    fn entrant_with(&self, ticket: &str) -> Option<(Arc<Host>, EnrolledAgent)> {
+        self.hosts.lock().values().find_map(|host| Some((host.clone(), host.entrant_with(ticket)?)))
+    }
 }
 
 impl RunObserver for Runs {
@@ -121,6 +127,11 @@ impl RunObserver for Runs {
             let ticket = ticket.to_owned();
             tokio::spawn(async move { runs.ticket_shown(&ticket).await });
         }
+    }
+
+    fn seat_of(&self, ticket: &str, agent: &str) -> Option<(String, String)> {
+        let (host, entrant) = self.entrant_with(ticket)?;
+        (entrant.agent == agent).then(|| (host.run(), entrant.join))
     }
 
     fn hides(&self, id: &str) -> bool {

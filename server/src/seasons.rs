@@ -1,8 +1,10 @@
-//! Seasons of ladders and suites, with start and end times set by the operator.
+//! Seasons of ladders and suites, with start and end times set by the operator. Both kinds open, close and freeze by
+//! [`step`].
 
 use anyhow::Context as _;
 use jiff::Timestamp;
 use ludex_referee::suite::is_word;
+use ludex_store::SeasonRow;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Season of a ladder or a suite.
@@ -32,10 +34,48 @@ pub struct SuiteSeasons {
     pub seasons: Vec<Season>,
 }
 
-impl Season {
-    pub(crate) fn is_over(&self, now_ms: i64) -> bool {
-        self.end.is_some_and(|end| end <= now_ms)
+/// Pending step of a season that is not frozen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SeasonStep {
+    /// Matches and runs of the season may start.
+    Open,
+    /// No others start, and those in progress end.
+    Close,
+    /// The results become final, and hidden data public.
+    Freeze,
+}
+
+/// Returns the step that is pending at `now_ms` for a season that is not frozen; `None` before the season begins. The
+/// season is `busy` while one of its matches or runs is in progress.
+pub(crate) fn step(season: &Season, now_ms: i64, busy: bool) -> Option<SeasonStep> {
+    let is_over = season.end.is_some_and(|end| end <= now_ms);
+    match (season.begin <= now_ms, is_over) {
+        (false, _) => None,
+        (true, false) => Some(SeasonStep::Open),
+        (true, true) if busy => Some(SeasonStep::Close),
+        (true, true) => Some(SeasonStep::Freeze),
     }
+}
+
+/// Returns the seasons of a contest that are not frozen, those in `settings` in their order. A season that has begun
+/// and is missing in the settings ends at once.
+///
+/// # Errors
+///
+/// A row that cannot be read.
+pub(crate) fn unfrozen(settings: &[Season], rows: &[SeasonRow]) -> serde_json::Result<Vec<Season>> {
+    #[derive(Deserialize)]
+    struct Body {
+        season: Season,
+    }
+    let mut seasons = Vec::new();
+    for row in rows.iter().filter(|row| row.frozen_ms.is_none() && settings.iter().all(|s| s.name != row.name)) {
+        let Body { season } = serde_json::from_str(&row.body)?;
+        seasons.push(Season { end: Some(season.begin), ..season });
+    }
+    let is_frozen = |season: &Season| rows.iter().any(|row| row.name == season.name && row.frozen_ms.is_some());
+    seasons.extend(settings.iter().filter(|season| !is_frozen(season)).cloned());
+    Ok(seasons)
 }
 
 impl SuiteSeasons {
@@ -104,19 +144,52 @@ fn some_moment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>
 mod tests {
     use super::*;
 
+    fn season(name: &str, begin: i64, end: Option<i64>) -> Season {
+        Season { name: name.to_owned(), begin, end }
+    }
+
+    #[test]
+    fn season_opens_closes_and_freezes_in_order() {
+        let [one, two] = [season("one", 1_000, Some(2_000)), season("two", 3_000, None)];
+        let (open, close, freeze) = (Some(SeasonStep::Open), Some(SeasonStep::Close), Some(SeasonStep::Freeze));
+        for (now, busy, of_one, of_two) in [
+            (999, false, None, None),
+            (1_000, true, open, None),
+            (1_999, false, open, None),
+            (2_000, true, close, None),
+            (2_000, false, freeze, None),
+            (3_000, true, close, open),
+            (i64::MAX, false, freeze, open),
+        ] {
+            assert_eq!((step(&one, now, busy), step(&two, now, busy)), (of_one, of_two), "{now} {busy}");
+        }
+    }
+
+    #[test]
+    fn removed_season_ends_at_once_and_frozen_season_stays_frozen() {
+        let row = |name: &str, frozen_ms| SeasonRow {
+            contest: "suite:quick".to_owned(),
+            name: name.to_owned(),
+            frozen_ms,
+            body: serde_json::json!({ "season": season(name, 5, None), "more": 1 }).to_string(),
+        };
+        let settings = [season("two", 0, Some(9)), season("three", 9, Some(20)), season("four", 20, None)];
+        let rows = [row("one", None), row("three", None), row("two", Some(9)), row("zero", Some(5))];
+        let [_, three, four] = settings.clone();
+        assert_eq!(unfrozen(&settings, &rows).unwrap(), [season("one", 5, Some(5)), three, four]);
+        assert_eq!(unfrozen(&settings, &[]).unwrap(), settings);
+        assert!(unfrozen(&[], &[SeasonRow { body: "{}".to_owned(), ..row("one", None) }]).is_err());
+    }
+
     #[test]
     fn contradictory_seasons_are_rejected() {
         let text = "suite = \"quick\"\n[[season]]\nname = \"one\"\nend = \"1970-01-01T00:00:02Z\"\n\
                     [[season]]\nname = \"two\"\nbegin = 3000";
         let read = SuiteSeasons::parse(text).unwrap();
-        let open = |now| {
-            read.seasons
-                .iter()
-                .filter(|s| s.begin <= now && !s.is_over(now))
-                .map(|s| s.name.as_str())
-                .collect::<String>()
-        };
-        assert_eq!([0, 1_999, 2_000, 2_999, 3_000].map(open), ["one", "one", "", "", "two"]);
+        assert_eq!(
+            read.seasons.iter().map(|s| (s.begin, s.end)).collect::<Vec<_>>(),
+            [(0, Some(2_000)), (3_000, None)]
+        );
         for (wrong, why) in [
             ("suite = \"quick\"".to_owned(), "missing field"),
             ("suite = \"quick\"\nseason = []".to_owned(), "at least one [[season]]"),

@@ -21,7 +21,7 @@ fn texts(data: &Path) -> BTreeMap<String, String> {
 /// Creates a data directory with a store, a run and a ladder. Returns the store's secrets for rated matches and for the
 /// run.
 async fn filled(data: &Path) -> [[u8; 32]; 2] {
-    for name in ["enrolment.json", "run.json", "episodes.jsonl", "calls.jsonl", "log.jsonl", "lock", "run.json.draft"] {
+    for name in ["run.json", "episodes.jsonl", "calls.jsonl", "log.jsonl", "lock", "run.json.draft"] {
         put(data, &format!("runs/r/{name}"), name);
     }
     put(data, "ladders/chess/open.json", "{}");
@@ -38,15 +38,15 @@ async fn restored_data_equals_original_except_rated_secret() {
     let (data, copy, file) = (folder.path().join("data"), folder.path().join("copy"), folder.path().join("b.tar.gz"));
     let [rated, run] = filled(&data).await;
     let store = Store::open(&data).await.unwrap();
-    assert_eq!(write(&data, &file).unwrap().files, 7);
+    assert_eq!(write(&data, &file).unwrap().files, 6);
     assert!(format!("{:#}", write(&data, &file).unwrap_err()).contains("b.tar.gz, which exists"));
     store.close().await.unwrap();
 
     let (manifest, size) = restore(&file, &copy).unwrap();
-    assert_eq!((manifest.ludex_backup, size.files), (VERSION, 7));
+    assert_eq!((manifest.ludex_backup, size.files), (VERSION, 6));
     let restored = texts(&copy);
     assert_eq!(restored, texts(&data));
-    assert!(restored.contains_key("runs/r/enrolment.json") && !restored.contains_key("runs/r/lock"), "{restored:?}");
+    assert!(restored.contains_key("runs/r/run.json") && !restored.contains_key("runs/r/lock"), "{restored:?}");
     let store = Store::open(&copy).await.unwrap();
     assert_eq!(store.meta("known").await.unwrap().as_deref(), Some("known"));
     assert_eq!(store.secret("run:r").await.unwrap(), run, "an open run keeps its plan");

@@ -58,15 +58,13 @@ impl Hub {
             return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
         }
         let (mut id, mut count) = (fresh_id('j')?, (request.count > 0).then_some(request.count));
-        if let Some(ticket) = request.ticket.clone() {
-            let row = self.store.ticket(&ticket).await.map_err(|e| storage_failure(&e))?;
-            let row = row.filter(|row| row.agent == session.name()).ok_or_else(|| {
+        if let Some(ticket) = &request.ticket {
+            let seat = self.runs().and_then(|runs| runs.seat_of(ticket, session.name()));
+            // The run identifies the join.
+            (request.game, id) = seat.ok_or_else(|| {
                 let e = Refusal::new(ErrorCode::Forbidden, "expected a ticket issued for this agent name");
                 Box::new(e.path("ticket"))
             })?;
-            id = self.store.show_ticket(&ticket, &id).await.map_err(|e| storage_failure(&e))?;
-            // In a join by ticket, the field `game` holds the name of the run.
-            request.game = row.run.unwrap_or_default();
             (request.count, count) = (0, None);
         }
         // The game of a join by ticket is known by its run.

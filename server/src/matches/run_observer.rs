@@ -17,6 +17,9 @@ pub(crate) trait RunObserver: Send + Sync {
     /// Called when a client has received the reply to its `join` with a ticket.
     fn on_ticket(&self, ticket: &str);
 
+    /// Returns the open run and the join of a ticket that was issued for this agent name.
+    fn seat_of(&self, ticket: &str, agent: &str) -> Option<(String, String)>;
+
     /// Returns true if a match is hidden until its season ends.
     fn hides(&self, id: &str) -> bool;
 

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ludex_play::runs::folder::path_of;
 use ludex_protocol::error::{ErrorCode, Refusal, close, nearest, truncate_text};
 use ludex_protocol::message::{Enrol, Enrolled, Join, RunReason, ServerMessage, SuiteEntry, SuiteList};
 use ludex_protocol::record::Clock;
 use ludex_protocol::spec::Params;
 use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
 use ludex_referee::suite::{Suite, is_word};
-use ludex_store::{TicketRow, Write};
+use ludex_store::Write;
 use serde_json::{Value, json};
 
 use super::Runs;
@@ -124,7 +125,8 @@ impl Runs {
                 let change = |kept: &mut Enrolment| {
                     kept.entrants.iter_mut().filter(|e| e.ticket == new.ticket).for_each(|e| *e = new.clone());
                 };
-                host.change(&self.hub.config.data, change).map_err(|e| storage_failure(&format!("{e:#}")))?;
+                let changed = host.change(self, Vec::new(), change).await;
+                changed.map_err(|e| storage_failure(&format!("{e:#}")))?;
                 came
             }
             None => self.new_entrant(session, &host, &request).await?,
@@ -181,26 +183,17 @@ impl Runs {
     }
 
     /// Returns the existing run with this name.
-    async fn existing_run(&self, run: &str) -> Result<Option<ExistingRun>, Box<Refusal>> {
+    pub(super) async fn existing_run(&self, run: &str) -> Result<Option<ExistingRun>, Box<Refusal>> {
         if let Some(host) = self.host(run) {
             return Ok(Some(ExistingRun::Open(host)));
         }
-        let (data, name) = (self.hub.config.data.clone(), run.to_owned());
-        let read =
-            self.hub.compute.wait(move || Enrolment::read(&data, &name)).await.map_err(|e| storage_failure(&e))?;
-        match read {
-            Ok(None) => Ok(None),
-            Ok(Some(kept)) if kept.over.is_some() => Ok(Some(ExistingRun::Over(Box::new(kept)))),
-            Ok(Some(kept)) => {
-                let host = Arc::new(Host::new(kept));
-                self.hosts.lock().insert(run.to_owned(), host.clone());
-                Ok(Some(ExistingRun::Open(host)))
-            }
-            Err(error) => {
-                tracing::debug!(run, error = %format!("{error:#}"), "run name is taken");
-                Err(name_taken(run))
-            }
+        let row = self.hub.store.run(run).await.map_err(|e| storage_failure(&e))?;
+        // A folder without a row is a run of local agents.
+        if row.is_none() && !path_of(&self.hub.config.data, run).exists() {
+            return Ok(None);
         }
+        let kept = row.and_then(|row| Enrolment::all(vec![row]).pop()).filter(|kept| kept.over.is_some());
+        Ok(Some(ExistingRun::Over(Box::new(kept.ok_or_else(|| name_taken(run))?))))
     }
 
     /// Creates a run for an enrolling agent. The run is stored once the agent has become an entrant.
@@ -264,11 +257,12 @@ impl Runs {
             season: self
                 .season_now(&request.suite)
                 .filter(|_| request.rated)
-                .map(|season| InSeason { name: season.name.clone(), released: false }),
+                .map(|season| InSeason { name: season.name, released: false }),
             entrants: Vec::new(),
             until_ms: ludex_play::time::epoch_ms().saturating_add(until_ms),
             stop: None,
             over: None,
+            ended_ms: None,
         };
         Ok(Arc::new(Host::new(kept)))
     }
@@ -329,20 +323,14 @@ impl Runs {
             agent: session.name().to_owned(),
             owner: session.about.owner.clone(),
             ticket: fresh_id('t')?,
+            join: fresh_id('j')?,
             slots: request.slots,
             came: true,
         };
-        let row = TicketRow {
-            ticket: entrant.ticket.clone(),
-            agent: entrant.agent.clone(),
-            run: Some(kept.run().to_owned()),
-            body: "{}".to_owned(),
-            join: None,
-        };
-        self.hub.store.write(vec![Write::Ticket(row)]).await.map_err(|e| storage_failure(&e))?;
         let new = entrant.clone();
-        host.change(&self.hub.config.data, |kept| kept.entrants.push(new))
-            .map_err(|e| storage_failure(&format!("{e:#}")))?;
+        // The first run of a season starts the season.
+        let changed = host.change(self, self.season_row(&kept), |kept| kept.entrants.push(new)).await;
+        changed.map_err(|e| storage_failure(&format!("{e:#}")))?;
         self.hosts.lock().insert(host.run(), host.clone());
         Ok(entrant)
     }
@@ -374,18 +362,20 @@ impl Runs {
         let kept = host.enrolment();
         kept.entrant(session.name(), session.about.owner.as_deref()).ok_or_else(unknown)?;
         let stop = EarlyStop { reason: RunReason::Withdrawn, agent: Some(session.name().to_owned()) };
-        host.stop_for(self, stop).map_err(|e| storage_failure(&format!("{e:#}")))
+        // The change is completed even if the client disconnects.
+        let runs = self.clone();
+        let stopped = tokio::spawn(async move { host.stop_for(&runs, stop).await }).await;
+        stopped.map_err(anyhow::Error::from).flatten().map_err(|e| storage_failure(&format!("{e:#}")))
     }
 
     /// Starts or continues the run of a ticket. Called after the client has received the reply to its `join` with the
     /// ticket.
     pub(crate) async fn ticket_shown(self: &Arc<Self>, ticket: &str) {
-        let Ok(Some(row)) = self.hub.store.ticket(ticket).await else { return };
-        let Some(host) = row.run.and_then(|run| self.host(&run)) else { return };
+        let Some((host, _)) = self.entrant_with(ticket) else { return };
         let came = |kept: &mut Enrolment| {
             kept.entrants.iter_mut().filter(|e| e.ticket == ticket).for_each(|e| e.came = true);
         };
-        if let Err(error) = host.change(&self.hub.config.data, came) {
+        if let Err(error) = host.change(self, Vec::new(), came).await {
             tracing::error!(run = host.run(), error = %format!("{error:#}"), "enrolment write failed");
         }
         if host.enrolment().is_ready() {
@@ -393,14 +383,18 @@ impl Runs {
         }
     }
 
-    /// Continues runs after a restart, if their agents still hold their joins.
-    pub(crate) async fn resume_runs(self: Arc<Self>) {
-        self.remember_removed().await;
-        let data = self.hub.config.data.clone();
-        let Ok(open) = self.hub.compute.wait(move || Enrolment::open(&data)).await else { return };
-        for kept in open {
+    /// Continues runs after a restart, if their agents still hold their joins. Must be called before the first
+    /// enrolment.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub(crate) async fn resume_runs(self: Arc<Self>) -> anyhow::Result<()> {
+        let active = Enrolment::all(self.hub.store.active_runs().await?);
+        self.open_seasons(&active).await?;
+        for kept in active {
             if kept.over.is_some() {
-                self.remember(kept);
+                self.held.lock().insert(kept.run().to_owned(), kept);
                 continue;
             }
             let here = kept.entrants.iter().any(|e| self.hub.has_ticket(&e.ticket));
@@ -411,6 +405,7 @@ impl Runs {
                 host.start(&self);
             }
         }
+        Ok(())
     }
 
     /// Ends expired runs, and starts tournaments whose waiting time is over, until the server stops.
@@ -419,27 +414,32 @@ impl Runs {
             let now = ludex_play::time::epoch_ms();
             let late = |host: &&Arc<Host>| {
                 let kept = host.enrolment();
-                (kept.until_ms <= now || self.season_is_over(&kept)) && kept.stop.is_none()
+                kept.until_ms <= now && kept.stop.is_none()
             };
             let late: Vec<Arc<Host>> = self.hosts.lock().values().filter(late).cloned().collect();
             // Tournaments whose time to wait for clients is over.
             let waits = |host: &&Arc<Host>| host.enrolment().cup.as_ref().is_some_and(|cup| cup.begins_ms > 0);
             let waiting: Vec<Arc<Host>> = self.hosts.lock().values().filter(waits).cloned().collect();
             waiting.iter().filter(|host| host.enrolment().is_ready()).for_each(|host| host.start(&self));
-            for host in late {
-                let stop = EarlyStop { reason: RunReason::Deadline, agent: None };
-                if let Err(error) = host.stop_for(&self, stop) {
-                    tracing::error!(run = host.run(), error = %format!("{error:#}"), "ending a run failed");
-                }
-            }
-            self.release_seasons().await;
+            self.stop_late(late).await;
+            self.advance_seasons().await;
             tokio::time::sleep(LOOK.min(self.hub.config.run_time)).await;
+        }
+    }
+
+    /// Ends runs whose time is over.
+    pub(super) async fn stop_late(self: &Arc<Self>, late: Vec<Arc<Host>>) {
+        for host in late {
+            let stop = EarlyStop { reason: RunReason::Deadline, agent: None };
+            if let Err(error) = host.stop_for(self, stop).await {
+                tracing::error!(run = host.run(), error = %format!("{error:#}"), "ending a run failed");
+            }
         }
     }
 }
 
 /// Existing run with the requested name.
-enum ExistingRun {
+pub(super) enum ExistingRun {
     Open(Arc<Host>),
     Over(Box<Enrolment>),
 }

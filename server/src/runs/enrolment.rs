@@ -1,20 +1,12 @@
-//! Stored enrolment data of a run, in addition to the files that every run has.
+//! Enrolment of a run: the body of the run's row in the store.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
-use std::{fs, io};
 
-use anyhow::Context as _;
-use ludex_play::files::write_whole;
-use ludex_play::runs::folder::path_of;
 use ludex_protocol::message::{Enrol, RunEnd, RunReason};
 use ludex_referee::suite::roles::RoleAssignment;
 use ludex_referee::tournament::TournamentFormat;
+use ludex_store::{RunRow, Unkept, text};
 use serde::{Deserialize, Serialize};
-
-/// File name in the directory of the run.
-const FILE: &str = "enrolment.json";
 
 /// Stored enrolment of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -42,6 +34,9 @@ pub(super) struct Enrolment {
     /// Result of the run, once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<RunEnd>,
+    /// End of the run, or of its season if that ended later, in milliseconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_ms: Option<i64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -71,6 +66,8 @@ pub(super) struct EnrolledAgent {
     pub owner: Option<String>,
     /// Ticket of the agent's join.
     pub ticket: String,
+    /// Id of the agent's join, whichever session holds it.
+    pub join: String,
     /// Maximum number of concurrent matches of the agent.
     pub slots: u32,
     /// True once the agent has enrolled. In a tournament, entrants are listed before they enroll.
@@ -124,86 +121,33 @@ impl Enrolment {
         self.entrants.len() < self.request.candidates as usize
     }
 
-    /// Writes the enrolment durably.
+    /// Returns the row of the run.
     ///
     /// # Errors
     ///
-    /// A failed write.
-    pub(super) fn keep(&self, data: &Path) -> anyhow::Result<()> {
-        let folder = path_of(data, self.run());
-        fs::create_dir_all(&folder).with_context(|| format!("creating {} failed", folder.display()))?;
-        let text = serde_json::to_string_pretty(self)?;
-        write_whole(&folder, FILE, text.as_bytes()).with_context(|| format!("writing {FILE} failed"))
+    /// An enrolment that JSON cannot represent.
+    pub(super) fn row(&self) -> Result<RunRow, Unkept> {
+        Ok(RunRow {
+            name: self.request.run.clone(),
+            suite: self.request.suite.clone(),
+            season: self.season.as_ref().map(|season| season.name.clone()),
+            hidden: self.is_held(),
+            ended_ms: self.ended_ms,
+            body: text(self)?,
+        })
     }
 
-    /// Reads the enrolment of a run; `None` if the run does not exist.
-    ///
-    /// # Errors
-    ///
-    /// A run that was not played by clients and so has no enrolment, or a file that cannot be read.
-    pub(super) fn read(data: &Path, run: &str) -> anyhow::Result<Option<Self>> {
-        let folder = path_of(data, run);
-        if !folder.exists() {
-            return Ok(None);
-        }
-        let text = fs::read_to_string(folder.join(FILE))
-            .with_context(|| format!("expected a run played by clients, got {run}"))?;
-        Ok(Some(serde_json::from_str(&text).with_context(|| format!("parsing {FILE} of {run} failed"))?))
-    }
-
-    /// Returns the time of the last change of the enrolment.
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be read.
-    pub(super) fn changed(&self, data: &Path) -> io::Result<SystemTime> {
-        fs::metadata(path_of(data, self.run()).join(FILE))?.modified()
-    }
-
-    /// Removes the folder of a run. The enrolment is removed last, so that an interrupted removal can be repeated.
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be removed.
-    pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            match entry.file_type()?.is_dir() {
-                true => fs::remove_dir_all(entry.path())?,
-                false if entry.file_name() == FILE => {}
-                false => fs::remove_file(entry.path())?,
-            }
-        }
-        fs::remove_dir_all(folder)
+    /// Returns the enrolments of rows. Unreadable rows are logged.
+    pub(super) fn all(rows: Vec<RunRow>) -> Vec<Self> {
+        let read = |row: RunRow| {
+            let read = serde_json::from_str(&row.body);
+            read.map_err(|error| tracing::error!(run = row.name, %error, "reading an enrolment failed")).ok()
+        };
+        rows.into_iter().filter_map(read).collect()
     }
 
     /// Returns true if the run belongs to this season of a suite.
-    pub(super) fn is_of(&self, [suite, season]: [&str; 2]) -> bool {
+    pub(super) fn is_of(&self, suite: &str, season: &str) -> bool {
         self.request.suite == suite && self.season.as_ref().is_some_and(|own| own.name == season)
-    }
-
-    /// Returns at most `limit` finished runs in order of name, starting after the name `after`. With `season`, returns
-    /// only runs of this suite and season.
-    pub(super) fn over_after(data: &Path, after: &str, season: Option<[&str; 2]>, limit: usize) -> Vec<Self> {
-        let Ok(folders) = fs::read_dir(data.join("runs")) else { return Vec::new() };
-        let names = folders.filter_map(|folder| folder.ok()?.file_name().into_string().ok());
-        let mut names: Vec<String> = names.filter(|name| name.as_str() > after).collect();
-        names.sort();
-        let over = |name: String| Self::read(data, &name).ok().flatten().filter(|kept| kept.over.is_some());
-        let over = |name| over(name).filter(|kept| season.is_none_or(|season| kept.is_of(season)));
-        names.into_iter().filter_map(over).take(limit).collect()
-    }
-
-    /// Returns the enrolments of all open runs, and of all finished runs that belong to seasons. Unreadable files are
-    /// logged.
-    pub(super) fn open(data: &Path) -> Vec<Self> {
-        let Ok(folders) = fs::read_dir(data.join("runs")) else { return Vec::new() };
-        let files = folders.filter_map(|folder| Some(folder.ok()?.path().join(FILE))).filter(|file| file.exists());
-        let read = |file: PathBuf| -> Option<Self> {
-            let read = fs::read_to_string(&file).map_err(anyhow::Error::from);
-            let read = read.and_then(|text| Ok(serde_json::from_str::<Self>(&text)?));
-            read.map_err(|error| tracing::error!(file = %file.display(), %error, "reading an enrolment failed")).ok()
-        };
-        files.filter_map(read).filter(|enrolment| enrolment.over.is_none() || enrolment.season.is_some()).collect()
     }
 }

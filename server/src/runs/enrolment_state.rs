@@ -1,25 +1,26 @@
-//! Enrolment of an open run in memory and on disk, and the party at fault for a match that ends with the run.
-
-use std::path::Path;
+//! Enrolment of an open run in memory and in the store, and the party at fault for a match that ends with the run.
 
 use ludex_env::Seat;
 use ludex_play::machine::interface::Input;
 use ludex_protocol::message::RunReason;
 use ludex_protocol::record::EndReason;
+use ludex_store::{Store, Write};
 use parking_lot::Mutex;
 
-use super::enrolment::Enrolment;
+use super::enrolment::{EnrolledAgent, Enrolment};
 use crate::matches::Hub;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 
 /// Enrolment of an open run.
 pub(super) struct EnrolmentState {
     kept: Mutex<Enrolment>,
+    /// Lock held during a change, so that changes are stored in order.
+    changing: tokio::sync::Mutex<()>,
 }
 
 impl EnrolmentState {
     pub(super) fn new(kept: Enrolment) -> Self {
-        EnrolmentState { kept: Mutex::new(kept) }
+        EnrolmentState { kept: Mutex::new(kept), changing: tokio::sync::Mutex::default() }
     }
 
     pub(super) fn run(&self) -> String {
@@ -30,17 +31,28 @@ impl EnrolmentState {
         self.kept.lock().clone()
     }
 
-    /// Changes the enrolment and writes it to disk.
+    /// Returns the entrant with this ticket.
+    pub(super) fn entrant_with(&self, ticket: &str) -> Option<EnrolledAgent> {
+        self.kept.lock().entrants.iter().find(|e| e.ticket == ticket).cloned()
+    }
+
+    /// Changes the enrolment once the change is on disk, with `writes` in the same transaction.
     ///
     /// # Errors
     ///
     /// A failed write; the enrolment is then unchanged.
-    pub(super) fn change(&self, data: &Path, change: impl FnOnce(&mut Enrolment)) -> anyhow::Result<()> {
-        let mut kept = self.kept.lock();
-        let mut new = kept.clone();
+    pub(super) async fn change(
+        &self,
+        store: &Store,
+        mut writes: Vec<Write>,
+        change: impl FnOnce(&mut Enrolment),
+    ) -> anyhow::Result<()> {
+        let _in_order = self.changing.lock().await;
+        let mut new = self.enrolment();
         change(&mut new);
-        new.keep(data)?;
-        *kept = new;
+        writes.push(Write::Run(new.row()?));
+        store.write(writes).await?;
+        *self.kept.lock() = new;
         Ok(())
     }
 

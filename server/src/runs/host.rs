@@ -1,12 +1,12 @@
 //! Execution of a run: the thread that plays its matches, and the notifications for its agents.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ludex_play::runs::driver::StopReason;
+use ludex_play::time::epoch_ms;
 use ludex_protocol::message::{Progress, RunEnd, RunReason, ServerMessage};
 use ludex_protocol::record::{EndReason, Outcome, Record};
 use ludex_referee::suite::plan::MatchKey;
@@ -72,13 +72,22 @@ impl Host {
         self.book.enrolment()
     }
 
+    pub(super) fn entrant_with(&self, ticket: &str) -> Option<EnrolledAgent> {
+        self.book.entrant_with(ticket)
+    }
+
     /// Changes the enrolment like [`EnrolmentState::change`].
     ///
     /// # Errors
     ///
     /// A failed write; the enrolment is then unchanged.
-    pub(super) fn change(&self, data: &Path, change: impl FnOnce(&mut Enrolment)) -> anyhow::Result<()> {
-        self.book.change(data, change)
+    pub(super) async fn change(
+        &self,
+        runs: &Runs,
+        writes: Vec<Write>,
+        change: impl FnOnce(&mut Enrolment),
+    ) -> anyhow::Result<()> {
+        self.book.change(&runs.hub.store, writes, change).await
     }
 
     /// Returns the contest of the run.
@@ -123,7 +132,7 @@ impl Host {
         let (host, runs, runtime) = (self.clone(), runs.clone(), Handle::current());
         tokio::spawn(async move {
             let run = host.run();
-            let kept = host.leave_out_the_late(&runs);
+            let kept = host.leave_out_the_late(&runs).await;
             let contest = match Host::contest(&runs, &kept).await {
                 Ok(contest) => contest,
                 Err(error) => {
@@ -141,7 +150,7 @@ impl Host {
     }
 
     /// Excludes absent entrants at the start of a tournament, and returns the changed enrolment.
-    fn leave_out_the_late(&self, runs: &Runs) -> Enrolment {
+    async fn leave_out_the_late(&self, runs: &Runs) -> Enrolment {
         let late = |kept: &mut Enrolment| {
             let Some(cup) = &mut kept.cup else { return };
             for entrant in kept.entrants.iter().filter(|e| !e.came) {
@@ -150,7 +159,7 @@ impl Host {
             // A tournament without clients need not wait.
             cup.begins_ms = 0;
         };
-        if let Err(error) = self.change(&runs.hub.config.data, late) {
+        if let Err(error) = self.change(runs, Vec::new(), late).await {
             tracing::error!(run = self.run(), error = %format!("{error:#}"), "enrolment write failed");
         }
         self.enrolment()
@@ -260,21 +269,23 @@ impl Host {
         }
         // An agent that enrolls now either finds the run open and is notified of its end, or finds it finished.
         let _one_by_one = runs.enrolling.lock().await;
+        let kept = self.enrolment();
         // Data that other runs of the season have yet to play stay hidden.
-        if !self.enrolment().is_held() {
-            runs.release(&run).await?;
-        }
+        let ids = if kept.is_held() { Vec::new() } else { runs.report(&run).await? };
         let ratings = ratings(&verdict);
         let over = RunEnd { run: run.clone(), reason, verdict, ratings, report: format!("/runs/{run}/report.html") };
-        self.change(&runs.hub.config.data, |kept| kept.over = Some(over.clone()))?;
-        // After a crash before this write, the tickets still exist but are void.
-        runs.hub.store.write(vec![Write::TicketsGone { run: run.clone() }]).await?;
-        if self.enrolment().is_held() {
-            runs.remember(self.enrolment());
+        let mut writes = vec![Write::Released { ids: ids.clone() }];
+        writes.extend(kept.entrants.into_iter().map(|e| Write::JoinGone { id: e.join }));
+        let end = |kept: &mut Enrolment| (kept.over, kept.ended_ms) = (Some(over.clone()), Some(epoch_ms()));
+        self.change(runs, writes, end).await?;
+        runs.hub.mark_released(&ids);
+        let kept = self.enrolment();
+        if kept.is_held() {
+            runs.held.lock().insert(run.clone(), kept.clone());
         }
         runs.hosts.lock().remove(&run);
         tracing::info!(run, reason = <&str>::from(reason), "run ended");
-        for entrant in self.enrolment().entrants {
+        for entrant in kept.entrants {
             runs.hub.tell_holder(&entrant.ticket, ServerMessage::RunEnd(Box::new(over.clone())));
             runs.hub.drop_ticket(&entrant.ticket).await;
         }
@@ -286,8 +297,8 @@ impl Host {
     /// # Errors
     ///
     /// A failed write; the run then continues.
-    pub(super) fn stop_for(self: &Arc<Self>, runs: &Arc<Runs>, stop: EarlyStop) -> anyhow::Result<()> {
-        self.change(&runs.hub.config.data, |kept| kept.stop = Some(stop))?;
+    pub(super) async fn stop_for(self: &Arc<Self>, runs: &Arc<Runs>, stop: EarlyStop) -> anyhow::Result<()> {
+        self.change(runs, Vec::new(), |kept| kept.stop = Some(stop)).await?;
         let run = self.run();
         // Pending matches are not played.
         runs.hub.pause_run(&run);

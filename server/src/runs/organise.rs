@@ -8,7 +8,7 @@ use ludex_protocol::message::Enrol;
 use ludex_protocol::spec::Params;
 use ludex_referee::suite::is_word;
 use ludex_referee::tournament::TournamentFormat;
-use ludex_store::{TicketRow, Write};
+use ludex_store::Write;
 use serde::Deserialize;
 
 use super::Runs;
@@ -90,7 +90,7 @@ impl Runs {
             let e = Refusal::new(ErrorCode::BadField, "run: expected 1 to 64 lower-case letters, digits, _ and -");
             return Err(Box::new(e.path("run").got(truncate_text(run))));
         }
-        if self.host(run).is_some() || ludex_play::runs::folder::path_of(&self.hub.config.data, run).exists() {
+        if !matches!(self.existing_run(run).await, Ok(None)) {
             let e = Refusal::new(ErrorCode::Conflict, "run name is taken; choose another name");
             return Err(Box::new(e.path("run").got(run.as_str())));
         }
@@ -107,16 +107,13 @@ impl Runs {
             until_ms: ludex_play::time::epoch_ms().saturating_add(until_ms),
             stop: None,
             over: None,
+            ended_ms: None,
         };
         // The settings are checked as a whole before anything is stored.
         let checked = Host::contest(self, &kept).await;
         checked.map_err(|e| Box::new(Refusal::new(ErrorCode::BadField, format!("{e:#}"))))?;
-        let row = |e: &EnrolledAgent| {
-            let (ticket, agent, run) = (e.ticket.clone(), e.agent.clone(), Some(run.clone()));
-            Write::Ticket(TicketRow { ticket, agent, run, body: "{}".to_owned(), join: None })
-        };
-        self.hub.store.write(entrants.iter().map(row).collect()).await.map_err(|e| storage_failure(&e))?;
-        kept.keep(&self.hub.config.data).map_err(|e| storage_failure(&format!("{e:#}")))?;
+        let row = kept.row().map_err(|e| storage_failure(&e))?;
+        self.hub.store.write(vec![Write::Run(row)]).await.map_err(|e| storage_failure(&e))?;
         let host = Arc::new(Host::new(kept));
         self.hosts.lock().insert(run.clone(), host.clone());
         if entrants.is_empty() {
@@ -149,6 +146,7 @@ impl Runs {
                         agent: entrant.name.clone(),
                         owner: entrant.owner.clone(),
                         ticket: fresh_id('t')?,
+                        join: fresh_id('j')?,
                         slots: SLOTS,
                         came: false,
                     });

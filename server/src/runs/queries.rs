@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use ludex_play::runs::folder::path_of;
 use ludex_protocol::spec::Params;
-use ludex_referee::suite::is_word;
 use ludex_report::runs::bundle::{PAGE, REPORT};
 use serde_json::{Value, json};
 
@@ -41,15 +40,10 @@ impl Runs {
         season: Option<[&str; 2]>,
         limit: usize,
     ) -> (Vec<Value>, Option<String>) {
-        let (data, after) = (self.hub.config.data.clone(), after.to_owned());
-        let season = season.map(|words| words.map(str::to_owned));
-        let read = move || {
-            let season = season.as_ref().map(|words| words.each_ref().map(String::as_str));
-            Enrolment::over_after(&data, &after, season, limit)
-        };
-        let read = self.hub.compute.wait(read).await.unwrap_or_default();
-        let next = read.last().filter(|_| read.len() == limit).map(|kept| kept.run().to_owned());
-        (read.iter().map(|kept| about(kept, None)).collect(), next)
+        let read = self.hub.store.finished_runs(season, after, limit).await;
+        let rows = read.inspect_err(|error| tracing::error!(%error, "run listing failed")).unwrap_or_default();
+        let next = rows.last().filter(|_| rows.len() == limit).map(|row| row.name.clone());
+        (Enrolment::all(rows).iter().map(|kept| about(kept, None)).collect(), next)
     }
 
     /// Returns a run, open or finished; `None` if it does not exist.
@@ -111,12 +105,8 @@ impl Runs {
     }
 
     async fn run_over(&self, run: &str) -> Option<Enrolment> {
-        if !is_word(run) {
-            return None;
-        }
-        let (data, run) = (self.hub.config.data.clone(), run.to_owned());
-        let read = self.hub.compute.wait(move || Enrolment::read(&data, &run)).await;
-        read.ok()?.ok()?.filter(|kept| kept.over.is_some())
+        let row = self.hub.store.run(run).await.ok()??;
+        Enrolment::all(vec![row]).pop().filter(|kept| kept.over.is_some())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Seasons of suites. The runs of a season share seeds, so their data stay hidden until the season ends.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ludex_play::files::write_whole;
@@ -8,36 +9,34 @@ use ludex_play::runs::report_files::pages;
 use ludex_play::time::epoch_ms;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_report::runs::archive::Archive;
-use ludex_store::{MatchFilter, Write};
+use ludex_store::{MatchFilter, SeasonRow, StoreError, Write};
+use serde_json::json;
 
 use super::Runs;
 use super::enrolment::Enrolment;
-use crate::seasons::Season;
+use super::host::Host;
+use crate::seasons::{Season, SeasonStep, step, unfrozen};
 use crate::sessions::Session;
-
-/// Returns the id of the secret from which the seeds of a season are derived.
-fn secret_of(suite: &str, season: &str) -> String {
-    format!("season:{suite}:{season}")
-}
-
-/// Returns the id of the secret from which the seeds of a run outside a season are derived.
-pub(super) fn secret_of_run(run: &str) -> String {
-    format!("run:{run}")
-}
 
 impl Enrolment {
     /// Returns the id of the secret from which the seeds of the run are derived. A run outside a season has its own
     /// secret.
     pub(super) fn secret(&self) -> String {
         match &self.season {
-            Some(season) => secret_of(&self.request.suite, &season.name),
-            None => secret_of_run(self.run()),
+            Some(season) => format!("season:{}:{}", self.request.suite, season.name),
+            None => format!("run:{}", self.run()),
         }
     }
+}
 
-    fn shares_seeds_with(&self, other: &Enrolment) -> bool {
-        self.season.is_some() && self.secret() == other.secret()
-    }
+/// Returns the contest of a suite, as in the store.
+fn contest_of(suite: &str) -> String {
+    format!("suite:{suite}")
+}
+
+fn row_of(suite: &str, season: &Season, frozen_ms: Option<i64>) -> Write {
+    let body = json!({ "season": season }).to_string();
+    Write::Season(SeasonRow { contest: contest_of(suite), name: season.name.clone(), frozen_ms, body })
 }
 
 impl Runs {
@@ -47,51 +46,59 @@ impl Runs {
         self.host(run).map(|_| run)
     }
 
-    /// Adds a finished run to the runs that a season hides, or, if its season is released, marks the seeds as public.
-    pub(super) fn remember(&self, kept: Enrolment) {
-        if kept.is_held() {
-            self.held.lock().insert(kept.run().to_owned(), kept);
-        } else {
-            self.shown.lock().insert(kept.secret());
+    /// Returns the open runs of a season.
+    fn hosts_of(&self, suite: &str, season: &str) -> Vec<Arc<Host>> {
+        self.hosts.lock().values().filter(|host| host.enrolment().is_of(suite, season)).cloned().collect()
+    }
+
+    /// Returns the finished, still hidden runs of a season.
+    fn held_of(&self, suite: &str, season: &str) -> Vec<Enrolment> {
+        self.held.lock().values().filter(|kept| kept.is_of(suite, season)).cloned().collect()
+    }
+
+    /// Opens the seasons of the operator's settings that are not frozen, and those of the active runs.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store, or a row that cannot be read.
+    pub(super) async fn open_seasons(&self, active: &[Enrolment]) -> anyhow::Result<()> {
+        let configured = self.hub.config.seasons.iter().map(|of| (of.suite.clone(), of.seasons.clone()));
+        let mut suites: BTreeMap<String, Vec<Season>> = configured.collect();
+        for kept in active.iter().filter(|kept| kept.season.is_some()) {
+            suites.entry(kept.request.suite.clone()).or_default();
         }
+        for (suite, seasons) in &mut suites {
+            *seasons = unfrozen(seasons, &self.hub.store.seasons(&contest_of(suite)).await?)?;
+        }
+        *self.seasons.lock() = suites;
+        Ok(())
     }
 
-    /// Returns the open runs and the finished, still hidden runs that share seeds with a run, including the run itself.
-    fn fellows(&self, kept: &Enrolment) -> Vec<Enrolment> {
-        let mut all: Vec<Enrolment> = self.hosts.lock().values().map(|host| host.enrolment()).collect();
-        all.extend(self.held.lock().values().cloned());
-        all.retain(|other| other.shares_seeds_with(kept));
-        all
+    /// Returns a season that is not frozen.
+    fn unfrozen(&self, suite: &str, is_wanted: impl FnMut(&&Season) -> bool) -> Option<Season> {
+        self.seasons.lock().get(suite)?.iter().find(is_wanted).cloned()
     }
-}
 
-impl Runs {
-    /// Returns the seasons of a suite that are not over. A season whose seeds are public remains over, even if the
+    /// Returns the state of a suite's season: `coming`, `open` or `over`. A frozen season remains over, even if the
     /// operator changes its end.
-    fn seasons_of<'h>(&'h self, suite: &'h str) -> impl Iterator<Item = &'h Season> {
-        let all = self.hub.config.seasons.iter().filter(move |of| of.suite == suite).flat_map(|of| &of.seasons);
-        let shown = |season: &Season| self.shown.lock().contains(&secret_of(suite, &season.name));
-        all.filter(move |season| !season.is_over(epoch_ms()) && !shown(season))
-    }
-
-    /// Returns the state of a suite's season: `coming`, `open` or `over`.
     pub(super) fn state_of(&self, suite: &str, season: &Season) -> &'static str {
-        match self.seasons_of(suite).find(|other| other.name == season.name) {
-            None => "over",
-            Some(_) if season.begin > epoch_ms() => "coming",
-            Some(_) => "open",
+        match self.unfrozen(suite, |other| other.name == season.name).map(|season| step(&season, epoch_ms(), false)) {
+            Some(None) => "coming",
+            Some(Some(SeasonStep::Open)) => "open",
+            _ => "over",
         }
     }
 
     /// Returns the season to which a run of the suite belongs if the run starts now.
-    pub(super) fn season_now<'h>(&'h self, suite: &'h str) -> Option<&'h Season> {
-        self.seasons_of(suite).find(|season| season.begin <= epoch_ms())
+    pub(super) fn season_now(&self, suite: &str) -> Option<Season> {
+        self.unfrozen(suite, |season| step(season, epoch_ms(), false) == Some(SeasonStep::Open))
     }
 
-    /// Returns true if the season of a run is over. A season removed from the operator's settings is over as well.
-    pub(super) fn season_is_over(&self, kept: &Enrolment) -> bool {
-        let Some(of_run) = &kept.season else { return false };
-        !self.seasons_of(&kept.request.suite).any(|season| season.name == of_run.name)
+    /// Returns the row of the season of a new run.
+    pub(super) fn season_row(&self, kept: &Enrolment) -> Vec<Write> {
+        let suite = &kept.request.suite;
+        let own = kept.season.as_ref().and_then(|own| self.unfrozen(suite, |season| season.name == own.name));
+        own.map(|season| row_of(suite, &season, None)).into_iter().collect()
     }
 
     /// Checks that an agent may enter the season of a run. The agent needs an owner, and may enroll only once per
@@ -111,7 +118,8 @@ impl Runs {
         };
         let played =
             |other: &Enrolment| other.run() != kept.run() && other.entrant(session.name(), Some(owner)).is_some();
-        match self.fellows(kept).into_iter().find(played) {
+        let open = self.hosts_of(&kept.request.suite, name).into_iter().map(|host| host.enrolment());
+        match open.chain(self.held_of(&kept.request.suite, name)).find(played) {
             Some(other) => {
                 let run = other.run();
                 Err(refusal(format!("season {name}: agent is already enrolled in the run {run}")))
@@ -120,38 +128,66 @@ impl Runs {
         }
     }
 
-    /// Publishes the hidden data of seasons that are over and have no open run.
-    pub(super) async fn release_seasons(self: &Arc<Self>) {
+    /// Advances the seasons: ends the runs of seasons that are over, freezes the seasons without open runs, and
+    /// publishes the hidden data of frozen seasons.
+    pub(super) async fn advance_seasons(self: &Arc<Self>) {
+        let seasons = self.seasons.lock().clone();
+        let seasons = seasons.into_iter().flat_map(|(suite, all)| all.into_iter().map(move |one| (suite.clone(), one)));
+        for (suite, season) in seasons.collect::<Vec<_>>() {
+            let open = self.hosts_of(&suite, &season.name);
+            match step(&season, epoch_ms(), !open.is_empty()) {
+                Some(SeasonStep::Close) => {
+                    let goes_on = |host: &Arc<Host>| host.enrolment().stop.is_none();
+                    self.stop_late(open.into_iter().filter(goes_on).collect()).await;
+                }
+                Some(SeasonStep::Freeze) => {
+                    if let Err(error) = self.freeze(&suite, &season).await {
+                        tracing::error!(suite, season = season.name, %error, "season freeze failed");
+                    }
+                }
+                Some(SeasonStep::Open) | None => {}
+            }
+        }
         let held: Vec<Enrolment> = self.held.lock().values().cloned().collect();
-        for mut kept in held.into_iter().filter(|kept| self.season_is_over(kept)) {
-            if self.fellows(&kept).iter().any(|other| other.over.is_none()) {
+        for kept in held {
+            let is_own = |season: &&Season| kept.is_of(&kept.request.suite, &season.name);
+            if self.unfrozen(&kept.request.suite, is_own).is_some() {
                 continue;
             }
             let run = kept.run().to_owned();
-            let released = async {
-                self.release(&run).await?;
-                kept.season.iter_mut().for_each(|season| season.released = true);
-                let (data, written) = (self.hub.config.data.clone(), kept.clone());
-                self.hub.compute.wait(move || written.keep(&data)).await?
-            };
-            match released.await {
-                Ok(()) => {
-                    self.held.lock().remove(&run);
-                    self.remember(kept);
-                }
-                Err(error) => {
-                    tracing::error!(run, error = %format!("{error:#}"), "run release failed")
-                }
+            if let Err(error) = self.publish(kept).await {
+                tracing::error!(run, error = %format!("{error:#}"), "run release failed");
             }
         }
     }
 
-    /// Writes the report of a run and releases its records.
+    /// Freezes a season, unless a run of it has just started. A season without runs can still be extended.
+    async fn freeze(&self, suite: &str, season: &Season) -> Result<(), StoreError> {
+        let _one_by_one = self.enrolling.lock().await;
+        if self.hosts_of(suite, &season.name).is_empty() && !self.held_of(suite, &season.name).is_empty() {
+            self.hub.store.write(vec![row_of(suite, season, Some(epoch_ms()))]).await?;
+            self.seasons.lock().values_mut().for_each(|all| all.retain(|other| other != season));
+        }
+        Ok(())
+    }
+
+    /// Publishes the hidden data of a finished run.
+    async fn publish(&self, mut kept: Enrolment) -> anyhow::Result<()> {
+        let ids = self.report(kept.run()).await?;
+        kept.season.iter_mut().for_each(|season| season.released = true);
+        kept.ended_ms = Some(epoch_ms());
+        self.hub.store.write(vec![Write::Released { ids: ids.clone() }, Write::Run(kept.row()?)]).await?;
+        self.hub.mark_released(&ids);
+        self.held.lock().remove(kept.run());
+        Ok(())
+    }
+
+    /// Writes the report of a run, and returns the ids of its matches, which the caller releases.
     ///
     /// # Errors
     ///
-    /// A failed write to a file or the store.
-    pub(super) async fn release(&self, run: &str) -> anyhow::Result<()> {
+    /// A failed write to a file, or those of the store.
+    pub(super) async fn report(&self, run: &str) -> anyhow::Result<Vec<String>> {
         let (data, name) = (self.hub.config.data.clone(), run.to_owned());
         let written = self.hub.compute.wait(move || -> anyhow::Result<()> {
             let (files, _) = pages(&Archive::open(&name, &data)?);
@@ -161,10 +197,6 @@ impl Runs {
         });
         written.await??;
         let filter = MatchFilter { run: Some(run.to_owned()), ..MatchFilter::default() };
-        let ids: Vec<String> =
-            self.hub.store.matches(&filter, u32::MAX).await?.into_iter().map(|line| line.id).collect();
-        self.hub.store.write(vec![Write::Released { ids: ids.clone() }]).await?;
-        self.hub.mark_released(&ids);
-        Ok(())
+        Ok(self.hub.store.matches(&filter, u32::MAX).await?.into_iter().map(|line| line.id).collect())
     }
 }
