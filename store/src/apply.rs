@@ -44,9 +44,6 @@ const JOIN_GONE: &str = "DELETE FROM joins WHERE id = ?1";
 const RECLAIMED_JOINS: &str = "UPDATE joins SET session = ?2 WHERE session = ?1";
 const RECLAIMED_SEAT: &str =
     "UPDATE seats SET session = ?2 WHERE match = (SELECT seq FROM matches WHERE id = ?1) AND seat = ?3";
-const TICKET: &str = "INSERT OR REPLACE INTO tickets (ticket, agent, run, body, \"join\") VALUES (?1, ?2, ?3, ?4, ?5)";
-const TICKET_SHOWN: &str = "UPDATE tickets SET \"join\" = coalesce(\"join\", ?2) WHERE ticket = ?1";
-const TICKETS_GONE: &str = "DELETE FROM tickets WHERE run = ?1";
 const RUN: &str = "INSERT OR REPLACE INTO runs (name, suite, season, hidden, ended_ms, body) \
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const RUN_GONE: &str = "DELETE FROM runs WHERE name = ?1";
@@ -108,9 +105,6 @@ pub(super) fn apply(to: &Connection, write: &Write) -> Result<(), Failed> {
         Write::SeatsMoved { to: session, seats } => {
             seats.iter().try_for_each(|(id, seat)| run(to, RECLAIMED_SEAT, params![id, session, seat]).map(drop))?;
         }
-        Write::Ticket(row) => drop(run(to, TICKET, params![row.ticket, row.agent, row.run, row.body, row.join])?),
-        Write::TicketShown { ticket, join } => drop(run(to, TICKET_SHOWN, [ticket, join])?),
-        Write::TicketsGone { run: id } => drop(run(to, TICKETS_GONE, [id])?),
         Write::Run(row) => {
             run(to, RUN, params![row.name, row.suite, row.season, row.hidden, row.ended_ms, row.body])?;
         }

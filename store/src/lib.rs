@@ -1,4 +1,4 @@
-//! Durable store: matches and their logs, records, sessions, runs, seasons, tickets, tokens.
+//! Durable store: matches and their logs, records, sessions, runs, seasons, tokens.
 //!
 //! The data are in one SQLite file, `ludex.db`, in the data directory. One writer thread puts all queued writes into
 //! one transaction and acknowledges them after the commit has reached the disk, so that many matches share the cost of
@@ -68,7 +68,7 @@ use readers::Readers;
 pub use retention::OldRows;
 pub use rows::{
     ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, MatchState, RecordRow, RunRow, SeasonRow, SeatRow,
-    SessionRow, StandingRow, StoredMatch, TicketRow, TokenRow, Write,
+    SessionRow, StandingRow, StoredMatch, TokenRow, Write,
 };
 pub use token::{BadHash, BadScope, Scopes, TokenHash};
 use writer::{Completion, PendingWrites};
@@ -314,19 +314,6 @@ impl Store {
         hex::decode_to_slice(text, &mut secret)
             .map_err(|e| StoreError::Unreadable { what: key, message: e.to_string() })?;
         Ok(secret)
-    }
-
-    /// Marks a ticket as used and returns its join. The first use stores `join`; every later use returns the stored
-    /// join. The caller must first check that the ticket exists and belongs to the agent of the join.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Conflict`] for an unknown ticket; the errors of [`write`](Self::write).
-    pub async fn show_ticket(&self, ticket: &str, join: &str) -> Result<String, StoreError> {
-        self.write(vec![Write::TicketShown { ticket: ticket.to_owned(), join: join.to_owned() }]).await?;
-        let row = self.ticket(ticket).await?;
-        row.and_then(|row| row.join)
-            .ok_or_else(|| StoreError::Conflict { message: format!("expected a valid ticket, got {ticket}") })
     }
 }
 

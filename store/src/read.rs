@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::rows::{
     ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, MatchState, RecordRow, SeatRow, SessionRow, StoredMatch,
-    TicketRow, TokenRow,
+    TokenRow,
 };
 use super::{Store, StoreError, TokenHash};
 
@@ -179,26 +179,6 @@ impl Store {
         self.all(Query::new(text), row).await
     }
 
-    /// Returns a ticket.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`running`](Self::running).
-    pub async fn ticket(&self, ticket: &str) -> Result<Option<TicketRow>, StoreError> {
-        let mut query = Query::new("SELECT ticket, agent, run, body, \"join\" FROM tickets");
-        query.and(" WHERE ticket = ?", ticket.to_owned());
-        let row = |row: &Row<'_>| {
-            Ok(TicketRow {
-                ticket: row.get(0)?,
-                agent: row.get(1)?,
-                run: row.get(2)?,
-                body: row.get(3)?,
-                join: row.get(4)?,
-            })
-        };
-        Ok(self.all(query, row).await?.pop())
-    }
-
     /// Returns a token by hash, including revoked and expired tokens.
     ///
     /// # Errors
@@ -288,17 +268,6 @@ impl Store {
         let mut query = Query::new("SELECT value FROM meta");
         query.and(" WHERE key = ?", key.to_owned());
         Ok(self.all(query, |row| row.get(0)).await?.pop())
-    }
-
-    /// Returns the keys that start with `prefix`.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`running`](Self::running).
-    pub async fn meta_keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        let mut query = Query::new("SELECT key FROM meta");
-        query.and(" WHERE substr(key, 1, length(?1)) = ?1", prefix.to_owned());
-        self.all(query, |row| row.get(0)).await
     }
 
     async fn read<T: Send + 'static>(

@@ -162,20 +162,6 @@ pub struct JoinRow {
     pub body: String,
 }
 
-/// Ticket that entitles one agent to one join.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TicketRow {
-    pub ticket: String,
-    /// Name of the agent that may use the ticket.
-    pub agent: String,
-    /// Run that issued the ticket.
-    pub run: Option<String>,
-    /// Settings of the join as JSON.
-    pub body: String,
-    /// Join created at the first use of the ticket.
-    pub join: Option<String>,
-}
-
 /// Run that clients play.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRow {
@@ -304,12 +290,6 @@ pub enum Write {
         /// Pairs of match id and seat index.
         seats: Vec<(String, u32)>,
     },
-    /// New or changed ticket.
-    Ticket(TicketRow),
-    /// Use of a ticket for this join; no effect if the ticket already has a join.
-    TicketShown { ticket: String, join: String },
-    /// Deletion of all tickets of a run.
-    TicketsGone { run: String },
     /// New or changed run.
     Run(RunRow),
     /// Deletion of a run.

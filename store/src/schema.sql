@@ -69,14 +69,6 @@ CREATE TABLE joins (
 ) STRICT;
 CREATE INDEX joins_session ON joins (session);
 
-CREATE TABLE tickets (
-    ticket  TEXT PRIMARY KEY,
-    agent   TEXT NOT NULL,
-    run     TEXT,
-    body    TEXT NOT NULL,
-    "join"  TEXT
-) STRICT, WITHOUT ROWID;
-
 -- Runs that clients play. The body is the enrolment: the request, the entrants and the result.
 CREATE TABLE runs (
     name     TEXT PRIMARY KEY,

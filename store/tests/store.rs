@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ludex_store::{
-    ActRow, EndRow, JoinRow, MatchFilter, MatchRow, OldRows, SeatRow, SessionRow, Store, StoreError, TicketRow,
-    TokenHash, TokenRow, Write,
+    ActRow, EndRow, JoinRow, MatchFilter, MatchRow, OldRows, SeatRow, SessionRow, Store, StoreError, TokenHash,
+    TokenRow, Write,
 };
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -313,7 +313,7 @@ async fn lists_and_records_are_filtered_and_paged() {
 }
 
 #[tokio::test]
-async fn sessions_tickets_tokens_and_values_survive_a_restart() {
+async fn sessions_tokens_and_values_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let hash = TokenHash::of("secret");
@@ -326,13 +326,6 @@ async fn sessions_tickets_tokens_and_values_survive_a_restart() {
         expires_ms: 9,
     };
     let guest = SessionRow { id: "s_2".to_owned(), old_key: None, ..session.clone() };
-    let ticket = TicketRow {
-        ticket: "t_1".to_owned(),
-        agent: "ann".to_owned(),
-        run: Some("r".to_owned()),
-        body: "{}".to_owned(),
-        join: None,
-    };
     let token = TokenRow {
         hash,
         owner: "Ann, of Leeds".to_owned(),
@@ -356,7 +349,6 @@ async fn sessions_tickets_tokens_and_values_survive_a_restart() {
         Write::Session(session.clone()),
         Write::Session(guest.clone()),
         Write::Session(SessionRow { expires_ms: 10, ..guest.clone() }),
-        Write::Ticket(ticket.clone()),
         Write::Token(token.clone()),
         Write::TokenRevoked { hash: TokenHash::of("other"), revoked_ms: 3 },
         Write::Meta { key: "k".to_owned(), value: "1".to_owned() },
@@ -367,16 +359,12 @@ async fn sessions_tickets_tokens_and_values_survive_a_restart() {
     let secret = store.secret("seeds").await.unwrap();
     assert_ne!(store.secret("else").await.unwrap(), secret);
     assert_eq!((store.next("rated").await.unwrap(), store.next("rated").await.unwrap()), (0, 1));
-    assert_eq!(store.show_ticket("t_1", "j_1").await.unwrap(), "j_1");
-    assert!(matches!(store.show_ticket("t_2", "j_1").await, Err(StoreError::Conflict { .. })));
     store.close().await.unwrap();
 
     let store = open(folder.path()).await;
     assert_eq!(store.session("s_1").await.unwrap(), Some(session));
     assert_eq!(store.session("s_2").await.unwrap(), Some(SessionRow { expires_ms: 10, ..guest }));
     assert_eq!(store.sessions().await.unwrap().len(), 2);
-    assert_eq!(store.show_ticket("t_1", "j_2").await.unwrap(), "j_1", "the first join stays");
-    assert_eq!(store.ticket("t_1").await.unwrap(), Some(TicketRow { join: Some("j_1".to_owned()), ..ticket }));
     assert_eq!(store.token(&hash).await.unwrap(), Some(token.clone()));
     assert_eq!(store.tokens().await.unwrap(), [token]);
     assert_eq!(store.meta("k").await.unwrap().as_deref(), Some("2"));
@@ -391,9 +379,7 @@ async fn sessions_tickets_tokens_and_values_survive_a_restart() {
     store.write(vec![Write::SessionGone { id: "s_2".to_owned() }]).await.unwrap();
     assert_eq!(store.joins().await.unwrap(), []);
     store.write(vec![Write::SessionGone { id: "s_1".to_owned() }]).await.unwrap();
-    store.write(vec![Write::TicketsGone { run: "r".to_owned() }]).await.unwrap();
     assert_eq!(store.session("s_1").await.unwrap(), None);
-    assert_eq!(store.ticket("t_1").await.unwrap(), None);
 }
 
 #[tokio::test]
