@@ -1,14 +1,16 @@
 //! Removal of old data: by a server with the option `--retain`, and by `ludex admin prune`.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Weak;
 use std::time::Duration;
 
-use ludex_store::{OldRows, Store};
+use anyhow::Context as _;
+use ludex_play::runs::folder::path_of;
+use ludex_store::{OldRows, Store, Write};
 use serde::Serialize;
 
 use crate::config::Retention;
-use crate::runs::remove_old;
 use crate::server_state::ServerState;
 
 /// Interval at which a server removes old data.
@@ -53,7 +55,13 @@ pub async fn prune(store: &Store, data: &Path, retention: &Retention, dry_run: b
         let runs = store.old_runs(before_ms(age)?).await?;
         old.runs = Some(runs.len() as u64);
         for run in runs.into_iter().filter(|_| !dry_run) {
-            remove_old(store, data, run).await?;
+            let folder = path_of(data, &run);
+            let removed = tokio::fs::remove_dir_all(&folder).await;
+            // An interrupted removal is repeated.
+            if let Err(error) = removed.or_else(|e| if e.kind() == ErrorKind::NotFound { Ok(()) } else { Err(e) }) {
+                return Err(error).with_context(|| format!("{} cannot be removed", folder.display()));
+            }
+            store.write(vec![Write::RunGone { name: run }]).await?;
         }
     }
     Ok(old)

@@ -9,13 +9,11 @@ mod enrol;
 mod enrolment;
 mod enrolment_state;
 mod host;
-mod old_run;
 mod organise;
 mod queries;
 mod season;
 mod server_executor;
 
-pub(crate) use old_run::remove_old;
 pub use organise::{TournamentEntrant, TournamentRequest, TournamentTicket};
 
 use std::collections::{BTreeMap, HashMap};
@@ -81,8 +79,7 @@ impl Runs {
 
     /// Returns the ids of the matches that a run waits for.
     fn under_way(&self, run: &str) -> Vec<String> {
-        let of_run = |id: &&String| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
-        self.waiting.lock().keys().filter(of_run).cloned().collect()
+        self.waiting.lock().keys().filter(|id| is_of(id, run)).cloned().collect()
     }
 
     fn is_halted(&self) -> bool {
@@ -102,8 +99,14 @@ impl Runs {
 
     /// Returns the open run that issued a ticket, and its entrant.
     fn entrant_with(&self, ticket: &str) -> Option<(Arc<Host>, EnrolledAgent)> {
-        self.hosts.lock().values().find_map(|host| Some((host.clone(), host.entrant_with(ticket)?)))
+        let issued = |kept: &Enrolment| kept.entrants.iter().find(|e| e.ticket == ticket).cloned();
+        self.hosts.lock().values().find_map(|host| Some((host.clone(), host.book.read(issued)?)))
     }
+}
+
+/// Returns true if `id` is the id of a match of a run.
+fn is_of(id: &str, run: &str) -> bool {
+    id.split_once('.').is_some_and(|(of, _)| of == run)
 }
 
 impl RunObserver for Runs {
@@ -118,8 +121,7 @@ impl RunObserver for Runs {
     }
 
     fn on_pause(&self, run: &str) {
-        let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
-        self.waiting.lock().retain(|id, _| !of_run(id) || self.hub.is_live(id));
+        self.waiting.lock().retain(|id, _| !is_of(id, run) || self.hub.is_live(id));
     }
 
     fn on_ticket(&self, ticket: &str) {
@@ -136,7 +138,7 @@ impl RunObserver for Runs {
 
     fn hides(&self, id: &str) -> bool {
         let Some((run, _)) = id.split_once('.') else { return false };
-        self.held.lock().contains_key(run) || self.host(run).is_some_and(|host| host.enrolment().is_held())
+        self.held.lock().contains_key(run) || self.host(run).is_some_and(|host| host.book.read(Enrolment::is_held))
     }
 
     fn check_visible(&self, id: &str, owner: Option<&str>, admin: bool) -> Result<(), Box<Refusal>> {

@@ -46,7 +46,7 @@ const RECLAIMED_SEAT: &str =
     "UPDATE seats SET session = ?2 WHERE match = (SELECT seq FROM matches WHERE id = ?1) AND seat = ?3";
 const RUN: &str = "INSERT OR REPLACE INTO runs (name, suite, season, hidden, ended_ms, body) \
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-const RUN_GONE: &str = "DELETE FROM runs WHERE name = ?1";
+const RUN_GONE: &str = "UPDATE runs SET body = '' WHERE name = ?1";
 const SEASON: &str = "INSERT OR REPLACE INTO seasons (contest, name, frozen_ms, body) VALUES (?1, ?2, ?3, ?4)";
 const STANDING: &str = "INSERT INTO standings (contest, season, agent, owner, body) VALUES (?1, ?2, ?3, ?4, ?5) \
                         ON CONFLICT DO UPDATE SET owner = coalesce(owner, excluded.owner), \

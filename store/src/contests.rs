@@ -9,7 +9,7 @@ use super::{Store, StoreError};
 const RUN: &str = "SELECT name, suite, season, hidden, ended_ms, body FROM runs";
 
 impl Store {
-    /// Returns a run.
+    /// Returns a run, also a removed one.
     ///
     /// # Errors
     ///
@@ -93,13 +93,16 @@ fn finished(season: Option<[&str; 2]>, after: &str, limit: usize) -> Query {
         query.and(" AND season = ?", season.to_owned());
     }
     // The sign prevents SQLite from using the index by time, whose rows it would have to sort.
-    query.and(" AND +ended_ms IS NOT NULL ORDER BY name LIMIT ?", i64::try_from(limit).unwrap_or(i64::MAX));
+    query.and(
+        " AND +ended_ms IS NOT NULL AND body <> '' ORDER BY name LIMIT ?",
+        i64::try_from(limit).unwrap_or(i64::MAX),
+    );
     query
 }
 
 fn old(before_ms: i64) -> Query {
     let mut query = Query::new("SELECT name FROM runs");
-    query.and(" WHERE ended_ms < ? AND hidden = 0 ORDER BY ended_ms", before_ms);
+    query.and(" WHERE ended_ms < ? AND hidden = 0 AND body <> '' ORDER BY ended_ms", before_ms);
     query
 }
 
@@ -151,10 +154,12 @@ mod tests {
         assert_eq!(names(&store.finished_runs(None, "r5", 4).await.unwrap()), ["r7", "r8"]);
         assert_eq!(names(&store.finished_runs(Some(["quick", "autumn"]), "r4", usize::MAX).await.unwrap()), ["r8"]);
         assert_eq!(store.old_runs(8).await.unwrap(), ["r1", "r4", "r5", "r7"]);
-        let ended = RunRow { hidden: false, ended_ms: Some(3), ..row(6) };
+        let (ended, removed) =
+            (RunRow { hidden: false, ended_ms: Some(3), ..row(6) }, RunRow { body: String::new(), ..row(5) });
         store.write(vec![Write::Run(ended.clone()), Write::RunGone { name: "r5".to_owned() }]).await.unwrap();
-        assert_eq!((store.run("r6").await.unwrap(), store.run("r5").await.unwrap()), (Some(ended), None));
-        assert_eq!(store.old_runs(5).await.unwrap(), ["r1", "r6", "r4"]);
+        assert_eq!((store.run("r6").await.unwrap(), store.run("r5").await.unwrap()), (Some(ended), Some(removed)));
+        assert_eq!(store.old_runs(6).await.unwrap(), ["r1", "r6", "r4"]);
+        assert_eq!(names(&store.finished_runs(None, "r2", 3).await.unwrap()), ["r4", "r6", "r7"]);
         store.close().await.unwrap();
     }
 

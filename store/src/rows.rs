@@ -173,7 +173,7 @@ pub struct RunRow {
     pub hidden: bool,
     /// End of the run, or of its season if that ends later; `None` for an open run.
     pub ended_ms: Option<i64>,
-    /// Enrolment as JSON.
+    /// Enrolment as JSON; empty if the run is removed.
     pub body: String,
 }
 
@@ -292,7 +292,7 @@ pub enum Write {
     },
     /// New or changed run.
     Run(RunRow),
-    /// Deletion of a run.
+    /// Removal of a finished run. Its name stays.
     RunGone { name: String },
     /// New or changed season.
     Season(SeasonRow),

@@ -69,7 +69,8 @@ CREATE TABLE joins (
 ) STRICT;
 CREATE INDEX joins_session ON joins (session);
 
--- Runs that clients play. The body is the enrolment: the request, the entrants and the result.
+-- Runs that clients play. The body is the enrolment: the request, the entrants and the result. It is empty once the run is
+-- removed; its name stays taken.
 CREATE TABLE runs (
     name     TEXT PRIMARY KEY,
     suite    TEXT NOT NULL,
@@ -79,7 +80,7 @@ CREATE TABLE runs (
     body     TEXT NOT NULL
 ) STRICT;
 CREATE INDEX runs_active ON runs (name) WHERE ended_ms IS NULL OR hidden = 1;
-CREATE INDEX runs_ended ON runs (ended_ms) WHERE ended_ms IS NOT NULL;
+CREATE INDEX runs_ended ON runs (ended_ms) WHERE ended_ms IS NOT NULL AND body <> '';
 CREATE INDEX runs_season ON runs (suite, season, name) WHERE season IS NOT NULL;
 
 -- Seasons that have begun. A contest is a kind and a name, such as `ladder:chess` or `suite:quick`.

@@ -14,9 +14,9 @@ use ludex_referee::suite::{Suite, is_word};
 use ludex_store::Write;
 use serde_json::{Value, json};
 
-use super::Runs;
 use super::enrolment::{EarlyStop, EnrolledAgent, Enrolment, InSeason};
 use super::host::Host;
+use super::{Runs, is_of};
 use crate::mailbox::MailboxItem;
 use crate::matches::lobby::shows;
 use crate::matches::{fresh_id, storage_failure};
@@ -88,10 +88,7 @@ impl Runs {
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message)));
         }
         let run = request.run.clone();
-        if !is_word(&run) || run.len() > NAME {
-            let message = format!("run: expected 1 to {NAME} lower-case letters, digits, _ and -");
-            return Err(Box::new(Refusal::new(ErrorCode::BadField, message).path("run").got(truncate_text(&run))));
-        }
+        check_name(&run)?;
         let host = match self.existing_run(&run).await? {
             Some(ExistingRun::Open(host)) => host,
             Some(ExistingRun::Over(kept)) => {
@@ -99,10 +96,7 @@ impl Runs {
                 same(&kept.request, &request)?;
                 return Ok(Place::Over(kept));
             }
-            None => {
-                self.check_unused(&run).await?;
-                self.new_run(session, &request)?
-            }
+            None => self.new_run(session, &request)?,
         };
         let kept = host.enrolment();
         // Only current and possible entrants may learn the settings of a run.
@@ -125,7 +119,7 @@ impl Runs {
                 let change = |kept: &mut Enrolment| {
                     kept.entrants.iter_mut().filter(|e| e.ticket == new.ticket).for_each(|e| *e = new.clone());
                 };
-                let changed = host.change(self, Vec::new(), change).await;
+                let changed = host.book.change(&self.hub.store, Vec::new(), change).await;
                 changed.map_err(|e| storage_failure(&format!("{e:#}")))?;
                 came
             }
@@ -161,13 +155,12 @@ impl Runs {
     /// Moves the agent's seats in matches of the run from earlier sessions of the agent to `session`. This is necessary
     /// after a restart of the client.
     async fn take_over(&self, session: &Arc<Session>, run: &str) {
-        let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
         let mut taken = false;
         for other in self.hub.sessions.by_agent(session.name(), session.about.owner.as_deref()) {
             if other.id == session.id {
                 continue;
             }
-            let seats = other.give_seats(session, of_run);
+            let seats = other.give_seats(session, |id| is_of(id, run));
             if seats.is_empty() {
                 continue;
             }
@@ -191,6 +184,10 @@ impl Runs {
         // A folder without a row is a run of local agents.
         if row.is_none() && !path_of(&self.hub.config.data, run).exists() {
             return Ok(None);
+        }
+        if row.as_ref().is_some_and(|row| row.body.is_empty()) {
+            let message = "run name was used by a run that has been removed; choose another name";
+            return Err(Box::new(Refusal::new(ErrorCode::Conflict, message).path("run").got(run)));
         }
         let kept = row.and_then(|row| Enrolment::all(vec![row]).pop()).filter(|kept| kept.over.is_some());
         Ok(Some(ExistingRun::Over(Box::new(kept.ok_or_else(|| name_taken(run))?))))
@@ -329,7 +326,7 @@ impl Runs {
         };
         let new = entrant.clone();
         // The first run of a season starts the season.
-        let changed = host.change(self, self.season_row(&kept), |kept| kept.entrants.push(new)).await;
+        let changed = host.book.change(&self.hub.store, self.season_row(&kept), |kept| kept.entrants.push(new)).await;
         changed.map_err(|e| storage_failure(&format!("{e:#}")))?;
         self.hosts.lock().insert(host.run(), host.clone());
         Ok(entrant)
@@ -375,7 +372,7 @@ impl Runs {
         let came = |kept: &mut Enrolment| {
             kept.entrants.iter_mut().filter(|e| e.ticket == ticket).for_each(|e| e.came = true);
         };
-        if let Err(error) = host.change(self, Vec::new(), came).await {
+        if let Err(error) = host.book.change(&self.hub.store, Vec::new(), came).await {
             tracing::error!(run = host.run(), error = %format!("{error:#}"), "enrolment write failed");
         }
         if host.enrolment().is_ready() {
@@ -442,6 +439,14 @@ impl Runs {
 pub(super) enum ExistingRun {
     Open(Arc<Host>),
     Over(Box<Enrolment>),
+}
+
+pub(super) fn check_name(run: &str) -> Result<(), Box<Refusal>> {
+    if is_word(run) && run.len() <= NAME {
+        return Ok(());
+    }
+    let message = format!("run: expected 1 to {NAME} lower-case letters, digits, _ and -");
+    Err(Box::new(Refusal::new(ErrorCode::BadField, message).path("run").got(truncate_text(run))))
 }
 
 fn name_taken(run: &str) -> Box<Refusal> {

@@ -137,13 +137,13 @@ impl Enrolment {
         })
     }
 
-    /// Returns the enrolments of rows. Unreadable rows are logged.
+    /// Returns the enrolments of rows, without removed runs. Unreadable rows are logged.
     pub(super) fn all(rows: Vec<RunRow>) -> Vec<Self> {
         let read = |row: RunRow| {
             let read = serde_json::from_str(&row.body);
             read.map_err(|error| tracing::error!(run = row.name, %error, "reading an enrolment failed")).ok()
         };
-        rows.into_iter().filter_map(read).collect()
+        rows.into_iter().filter(|row| !row.body.is_empty()).filter_map(read).collect()
     }
 
     /// Returns true if the run belongs to this season of a suite.

@@ -7,7 +7,7 @@ use ludex_protocol::record::EndReason;
 use ludex_store::{Store, Write};
 use parking_lot::Mutex;
 
-use super::enrolment::{EnrolledAgent, Enrolment};
+use super::enrolment::Enrolment;
 use crate::matches::Hub;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 
@@ -31,9 +31,9 @@ impl EnrolmentState {
         self.kept.lock().clone()
     }
 
-    /// Returns the entrant with this ticket.
-    pub(super) fn entrant_with(&self, ticket: &str) -> Option<EnrolledAgent> {
-        self.kept.lock().entrants.iter().find(|e| e.ticket == ticket).cloned()
+    /// Reads the enrolment without a copy.
+    pub(super) fn read<T>(&self, read: impl FnOnce(&Enrolment) -> T) -> T {
+        read(&self.kept.lock())
     }
 
     /// Changes the enrolment once the change is on disk, with `writes` in the same transaction.

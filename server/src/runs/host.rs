@@ -23,7 +23,7 @@ use super::enrolment_state::EnrolmentState;
 use super::server_executor::ServerExecutor;
 
 pub(super) struct Host {
-    book: Arc<EnrolmentState>,
+    pub(super) book: Arc<EnrolmentState>,
     /// True while the run's thread is running.
     playing: AtomicBool,
     /// Number of consecutive failures of the run.
@@ -72,24 +72,6 @@ impl Host {
         self.book.enrolment()
     }
 
-    pub(super) fn entrant_with(&self, ticket: &str) -> Option<EnrolledAgent> {
-        self.book.entrant_with(ticket)
-    }
-
-    /// Changes the enrolment like [`EnrolmentState::change`].
-    ///
-    /// # Errors
-    ///
-    /// A failed write; the enrolment is then unchanged.
-    pub(super) async fn change(
-        &self,
-        runs: &Runs,
-        writes: Vec<Write>,
-        change: impl FnOnce(&mut Enrolment),
-    ) -> anyhow::Result<()> {
-        self.book.change(&runs.hub.store, writes, change).await
-    }
-
     /// Returns the contest of the run.
     ///
     /// # Errors
@@ -102,17 +84,11 @@ impl Host {
         made.map_err(anyhow::Error::from)?
     }
 
-    /// Returns the numbers of due and finished matches, and the estimated remaining time in milliseconds.
-    pub(super) fn standing(&self) -> (u64, u64, Option<u64>) {
-        let standing = self.standing.lock();
-        (standing.due, standing.done, standing.eta_ms())
-    }
-
     /// Passes the numbers of due and finished matches, and the estimated remaining time in milliseconds, to `tell`.
     /// Blocks all other notifications of the run until `tell` returns, so that agents receive the numbers in order.
-    pub(super) fn with_standing(&self, tell: impl FnOnce(u64, u64, Option<u64>)) {
+    pub(super) fn with_standing<T>(&self, tell: impl FnOnce(u64, u64, Option<u64>) -> T) -> T {
         let standing = self.standing.lock();
-        tell(standing.due, standing.done, standing.eta_ms());
+        tell(standing.due, standing.done, standing.eta_ms())
     }
 
     /// Sets the numbers of due and finished matches, as counted in the run's directory. Only the first call has an
@@ -159,7 +135,7 @@ impl Host {
             // A tournament without clients need not wait.
             cup.begins_ms = 0;
         };
-        if let Err(error) = self.change(runs, Vec::new(), late).await {
+        if let Err(error) = self.book.change(&runs.hub.store, Vec::new(), late).await {
             tracing::error!(run = self.run(), error = %format!("{error:#}"), "enrolment write failed");
         }
         self.enrolment()
@@ -277,7 +253,7 @@ impl Host {
         let mut writes = vec![Write::Released { ids: ids.clone() }];
         writes.extend(kept.entrants.into_iter().map(|e| Write::JoinGone { id: e.join }));
         let end = |kept: &mut Enrolment| (kept.over, kept.ended_ms) = (Some(over.clone()), Some(epoch_ms()));
-        self.change(runs, writes, end).await?;
+        self.book.change(&runs.hub.store, writes, end).await?;
         runs.hub.mark_released(&ids);
         let kept = self.enrolment();
         if kept.is_held() {
@@ -298,7 +274,7 @@ impl Host {
     ///
     /// A failed write; the run then continues.
     pub(super) async fn stop_for(self: &Arc<Self>, runs: &Arc<Runs>, stop: EarlyStop) -> anyhow::Result<()> {
-        self.change(runs, Vec::new(), |kept| kept.stop = Some(stop)).await?;
+        self.book.change(&runs.hub.store, Vec::new(), |kept| kept.stop = Some(stop)).await?;
         let run = self.run();
         // Pending matches are not played.
         runs.hub.pause_run(&run);

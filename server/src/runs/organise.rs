@@ -6,12 +6,12 @@ use std::sync::Arc;
 use ludex_protocol::error::{ErrorCode, Refusal, truncate_text};
 use ludex_protocol::message::Enrol;
 use ludex_protocol::spec::Params;
-use ludex_referee::suite::is_word;
 use ludex_referee::tournament::TournamentFormat;
 use ludex_store::Write;
 use serde::Deserialize;
 
 use super::Runs;
+use super::enrol::check_name;
 use super::enrolment::{EnrolledAgent, Enrolment, StoredTournament};
 use super::host::Host;
 use crate::matches::{fresh_id, storage_failure};
@@ -86,15 +86,11 @@ impl Runs {
     ) -> Result<Vec<TournamentTicket>, Box<Refusal>> {
         let _one_by_one = self.enrolling.lock().await;
         let run = &request.run;
-        if !is_word(run) || run.len() > 64 {
-            let e = Refusal::new(ErrorCode::BadField, "run: expected 1 to 64 lower-case letters, digits, _ and -");
-            return Err(Box::new(e.path("run").got(truncate_text(run))));
-        }
+        check_name(run)?;
         if !matches!(self.existing_run(run).await, Ok(None)) {
             let e = Refusal::new(ErrorCode::Conflict, "run name is taken; choose another name");
             return Err(Box::new(e.path("run").got(run.as_str())));
         }
-        self.check_unused(run).await?;
         let (terms, entrants) = self.cup(request)?;
         let until_ms = i64::try_from(self.hub.config.run_time.as_millis()).unwrap_or(i64::MAX);
         let kept = Enrolment {

@@ -123,9 +123,9 @@ fn about(kept: &Enrolment, host: Option<&std::sync::Arc<Host>>) -> Value {
         page["season"] = json!(season);
     }
     if let Some(host) = host {
-        let (due, done, eta_ms) = host.standing();
         page["state"] = "open".into();
-        (page["due"], page["done"], page["eta_ms"]) = (due.into(), done.into(), json!(eta_ms));
+        let standing = host.with_standing(|due, done, eta_ms| (due.into(), done.into(), json!(eta_ms)));
+        (page["due"], page["done"], page["eta_ms"]) = standing;
     }
     if let Some(cup) = &kept.cup {
         (page["game"], page["format"], page["left_out"]) = (json!(cup.game), json!(cup.format), json!(cup.left_out));

@@ -48,7 +48,8 @@ impl Runs {
 
     /// Returns the open runs of a season.
     fn hosts_of(&self, suite: &str, season: &str) -> Vec<Arc<Host>> {
-        self.hosts.lock().values().filter(|host| host.enrolment().is_of(suite, season)).cloned().collect()
+        let is_of = |host: &&Arc<Host>| host.book.read(|kept| kept.is_of(suite, season));
+        self.hosts.lock().values().filter(is_of).cloned().collect()
     }
 
     /// Returns the finished, still hidden runs of a season.
@@ -137,7 +138,7 @@ impl Runs {
             let open = self.hosts_of(&suite, &season.name);
             match step(&season, epoch_ms(), !open.is_empty()) {
                 Some(SeasonStep::Close) => {
-                    let goes_on = |host: &Arc<Host>| host.enrolment().stop.is_none();
+                    let goes_on = |host: &Arc<Host>| host.book.stop().is_none();
                     self.stop_late(open.into_iter().filter(goes_on).collect()).await;
                 }
                 Some(SeasonStep::Freeze) => {

@@ -15,14 +15,14 @@ const CEILINGS: &[(&str, usize)] = &[
     ("ludex-referee", 14_000),
     ("ludex-report", 11_000),
     ("ludex-play", 10_000),
-    ("ludex-store", 3_800),
+    ("ludex-store", 3_750),
     ("ludex-gym", 2_900),
     ("ludex-pages", 1_700),
-    ("ludex-server", 19_000),
+    ("ludex-server", 18_900),
     ("ludex-cli", 7_000),
     ("ludex-client", 2_300),
     ("own-game", 700),
-    ("ludex-tests", 22_600),
+    ("ludex-tests", 22_750),
     ("ludex-conformance", 8_600),
 ];
 
