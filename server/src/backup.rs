@@ -1,8 +1,8 @@
-//! Backups: the store, the runs and the ladders of a data directory as one gzipped tar with checksums.
+//! Backups: the store and the folders of the runs of a data directory as one gzipped tar with checksums.
 //!
 //! A backup has the state that a crash at one moment would have left, which every start of a server repairs. While the
-//! store cannot change, the files that are replaced as a whole are copied, and the lengths of the files that grow are
-//! noted. Records, whose matches are in the store, are never newer than the store. The rest is copied afterwards.
+//! store cannot change, the lengths of the files of the runs are noted, which only grow. Records, whose matches are in
+//! the store, are thus never newer than the store. Everything is copied afterwards.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -26,9 +26,9 @@ const MANIFEST: &str = "manifest.json";
 /// Last file of a backup: SHA-256 of all other files, in the format of `sha256sum`.
 const SUMS: &str = "SHA256SUMS";
 /// Version of the backup format.
-const VERSION: u32 = 1;
-/// Subdirectories of the data directory that are backed up.
-const FOLDERS: [&str; 2] = ["runs", "ladders"];
+const VERSION: u32 = 2;
+/// Subdirectory of the data directory that is backed up.
+const RUNS: &str = "runs";
 /// Maximum size of the manifest, and of the file of checksums, in bytes.
 const MAX_INDEX_BYTES: u64 = 256 << 20;
 
@@ -67,14 +67,11 @@ pub fn write(data: &Path, file: &Path) -> anyhow::Result<BackupSize> {
     let mut archive = BackupWriter::new(draft.as_file())?;
 
     let snapshot = StoreSnapshot::take(data)?;
-    let (replaced, growing): (Vec<_>, Vec<_>) = files(data)?.into_iter().partition(|name| is_replaced(name));
-    for name in &replaced {
-        archive.add_file(name, &data.join(name), None)?;
-    }
-    let lengths: Vec<u64> = growing.iter().map(|name| length(&data.join(name))).collect::<anyhow::Result<_>>()?;
+    let files = files(data)?;
+    let lengths: Vec<u64> = files.iter().map(|name| length(&data.join(name))).collect::<anyhow::Result<_>>()?;
     snapshot.release()?;
 
-    for (name, length) in growing.iter().zip(lengths) {
+    for (name, length) in files.iter().zip(lengths) {
         archive.add_file(name, &data.join(name), Some(length))?;
     }
     let copy = aside.path().join(STORE_FILE);
@@ -91,12 +88,10 @@ pub fn write(data: &Path, file: &Path) -> anyhow::Result<BackupSize> {
 ///
 /// # Errors
 ///
-/// Fails if `data` has a store, runs or ladders, if the backup is incomplete or damaged, or if a file cannot be read or
+/// Fails if `data` has a store or runs, if the backup is incomplete or damaged, or if a file cannot be read or
 /// written.
 pub fn restore(file: &Path, data: &Path) -> anyhow::Result<(BackupManifest, BackupSize)> {
-    let mut named = vec![STORE_FILE];
-    named.extend(FOLDERS);
-    for name in &named {
+    for name in [STORE_FILE, RUNS] {
         let path = data.join(name);
         ensure!(!path.exists(), "expected a folder without a store, got {}, which exists", path.display());
     }
@@ -107,7 +102,7 @@ pub fn restore(file: &Path, data: &Path) -> anyhow::Result<(BackupManifest, Back
     let restored = unpack(file, draft.path())?;
     make_independent(draft.path())?;
     // The store comes last, since its presence makes the directory a store.
-    for name in named.iter().rev() {
+    for name in [RUNS, STORE_FILE] {
         let path = draft.path().join(name);
         if path.exists() {
             fs::rename(&path, data.join(name)).with_context(|| format!("{} cannot be written", path.display()))?;
@@ -116,13 +111,11 @@ pub fn restore(file: &Path, data: &Path) -> anyhow::Result<(BackupManifest, Back
     Ok(restored)
 }
 
-/// Returns the files of the runs and ladders, as paths relative to `data`. Logs and episodes come before the files that
+/// Returns the files of the runs, as paths relative to `data`. Logs and episodes come before the files that
 /// they refer to, so that the latter are at least as new.
 fn files(data: &Path) -> anyhow::Result<Vec<String>> {
     let mut names = Vec::new();
-    for folder in FOLDERS {
-        list(data, folder, &mut names)?;
-    }
+    list(data, RUNS, &mut names)?;
     let order = |name: &String| [LOG, EPISODES].iter().position(|last| name.ends_with(last)).unwrap_or(2);
     names.sort_by_cached_key(|name| (order(name), name.clone()));
     Ok(names)
@@ -150,11 +143,6 @@ fn list(data: &Path, folder: &str, names: &mut Vec<String>) -> anyhow::Result<()
         }
     }
     Ok(())
-}
-
-/// Returns true if the file `name` is rewritten as a whole when it changes. Other files only grow.
-fn is_replaced(name: &str) -> bool {
-    name.starts_with("ladders/") && name.ends_with(".json")
 }
 
 fn length(path: &Path) -> anyhow::Result<u64> {
@@ -260,7 +248,7 @@ fn is_plain(path: &Path) -> bool {
     let first = path.iter().next().and_then(|first| first.to_str()).unwrap_or_default();
     let known = match parts.len() {
         1 => [MANIFEST, SUMS, STORE_FILE].contains(&first),
-        _ => FOLDERS.contains(&first),
+        _ => first == RUNS,
     };
     normal && known
 }

@@ -65,7 +65,7 @@ impl ServerState {
             suites: config.suites.clone(),
             run_time: config.run_time,
             seasons: config.seasons.clone(),
-            ladders: standing_ladders::open(&config.ladders, &catalogue, &config.opponents, &config.data)?,
+            ladders: standing_ladders::open(&config.ladders, &catalogue, &config.opponents, &store).await?,
         };
         let metrics = Arc::new(metrics);
         let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone(), config.workers).await?;

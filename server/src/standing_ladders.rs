@@ -1,22 +1,23 @@
 //! Standing ladders: their settings, tables and stored data.
 //!
 //! The matches of a ladder are ordinary rated matches whose rows in the store name the ladder and its season. The table
-//! is computed from the records of these matches in order of release, so it can be rebuilt from the store.
+//! is computed from the records of these matches in order of release. Each counted batch of records is one transaction
+//! with the rows that it changes.
 //! `matches/ladder.rs` runs the matches.
 
 mod config;
 mod count_records;
 mod pairing;
-mod season_file;
+mod season_state;
 #[cfg(test)]
 mod simulation;
 mod table;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use futures_util::stream::{Stream, try_unfold};
 use ludex_env::GameRef;
 use ludex_gym::catalogue::Catalogue;
 use ludex_gym::opponents::{Opponent, Opponents};
@@ -26,19 +27,22 @@ use ludex_protocol::spec::Params;
 use ludex_referee::Verifier;
 use ludex_referee::outcome::is_competitive;
 use ludex_referee::suite::is_word;
-use ludex_store::{MatchFilter, Store};
+use ludex_store::{MatchFilter, Store, StoreError};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 pub use self::config::LadderTerms;
+use self::count_records::PAGE;
 pub(crate) use self::pairing::Partner;
 use self::pairing::{Meeting, WaitingAgent, meetings};
-use self::season_file::SeasonState;
-use self::table::{StandingRow, StandingTable};
-use crate::seasons::Season;
+use self::season_state::{SeasonState, StoredSeason};
+use self::table::{StandingLine, StandingTable};
+use crate::seasons::{Season, unfrozen};
 
 /// Queue name of joins that enter a ladder.
 pub(crate) const QUEUE: &str = "ladder";
+/// Number of records in a chunk of a season's records.
+const CHUNK: u32 = 50;
 /// Prefix of the labels of ladder matches. No run name starts with this prefix.
 const LABEL: &str = "ladder:";
 
@@ -54,7 +58,8 @@ pub(crate) struct StandingLadder {
     /// Anchors with their ratings. An anchor plays if a waiting agent finds no suitable opponent.
     anchors: Vec<(Opponent, f64)>,
     terms: LadderTerms,
-    folder: PathBuf,
+    /// Contest of the ladder's seasons in the store. A season's matches have the label `CONTEST:SEASON`.
+    contest: String,
     verifier: Verifier,
     state: Mutex<State>,
 }
@@ -62,9 +67,9 @@ pub(crate) struct StandingLadder {
 struct State {
     /// Seasons that are not frozen, in chronological order.
     seasons: Vec<Season>,
+    /// Names of the frozen seasons.
+    frozen: BTreeSet<String>,
     kept: Option<SeasonState>,
-    /// True if the state has changed since it was last written to its file.
-    changed: bool,
     /// Number of seats filled since the server started. The field `waited_ms` holds the total waiting time of these
     /// seats.
     seats: u64,
@@ -78,26 +83,17 @@ pub(crate) struct Seeker {
     pub(crate) waits_ms: u64,
 }
 
-/// Pending task of a ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LadderTask {
-    Nothing,
-    Play,
-    /// Freeze the season, which has ended, once its last match is counted.
-    End,
-}
-
 impl StandingLadder {
-    /// Opens a ladder and loads the data from its directory.
+    /// Opens a ladder and loads the list of its seasons.
     ///
     /// # Errors
     ///
-    /// A game that cannot have a ladder, contradictory settings, or a file that cannot be read.
-    pub(crate) fn open(
+    /// A game that cannot have a ladder, contradictory settings, or those of the store.
+    pub(crate) async fn open(
         terms: &LadderTerms,
         catalogue: &Catalogue,
         opponents: &Opponents,
-        data: &Path,
+        store: &Store,
     ) -> anyhow::Result<Self> {
         let game = catalogue.load(&terms.game, &Params::new()).map_err(|e| anyhow::anyhow!("{}", e.message))?;
         let spec = game.spec();
@@ -119,11 +115,13 @@ impl StandingLadder {
                 Err(error) => tracing::warn!(ladder = name, anchor = text, %error, "seating an anchor failed"),
             }
         }
-        let folder = data.join("ladders").join(&name);
-        let seasons = season_file::open_seasons(&folder, terms).with_context(|| format!("ladder {name}"))?;
-        let state = State { seasons, kept: None, changed: false, seats: 0, waited_ms: 0 };
+        let contest = format!("{LABEL}{name}");
+        let rows = store.seasons(&contest).await?;
+        let seasons = unfrozen(&terms.all_seasons(), &rows).with_context(|| format!("ladder {name}"))?;
+        let frozen = rows.into_iter().filter(|row| row.frozen_ms.is_some()).map(|row| row.name).collect();
+        let state = Mutex::new(State { seasons, frozen, kept: None, seats: 0, waited_ms: 0 });
         let verifier = Verifier::new(catalogue.games().clone());
-        Ok(StandingLadder { name, game, anchors, terms: terms.clone(), folder, verifier, state: Mutex::new(state) })
+        Ok(StandingLadder { name, game, anchors, terms: terms.clone(), contest, verifier, state })
     }
 
     /// Applies the ladder's settings to a join.
@@ -139,46 +137,55 @@ impl StandingLadder {
 
     /// Returns the label of the current season's matches, which is stored in their run column; `None` between seasons.
     pub(crate) fn label(&self) -> Option<String> {
-        self.state.lock().kept.as_ref().map(|kept| label(&self.name, &kept.season.name))
+        self.state.lock().kept.as_ref().map(|kept| self.label_of(&kept.season.name))
     }
 
     /// Returns true if an owner may use an agent name. A name belongs to the first owner that plays under this name.
-    pub(crate) fn admits(&self, agent: &str, owner: Option<&str>) -> bool {
-        if self.anchors.iter().any(|(anchor, _)| anchor.name == agent) {
-            return false;
-        }
-        let mut state = self.state.lock();
-        let Some(kept) = &mut state.kept else { return true };
-        let mut new = false;
-        let has = kept.owners.entry(agent.to_owned()).or_insert_with(|| {
-            new = true;
-            owner.map(str::to_owned)
-        });
-        let admitted = has.as_deref() == owner;
-        state.changed |= new;
-        admitted
-    }
-
-    /// Opens the season that is current at `now_ms`, in milliseconds since the Unix epoch, and returns the pending
-    /// task.
     ///
     /// # Errors
     ///
-    /// A season file that cannot be read.
-    pub(crate) fn at(&self, now_ms: i64) -> anyhow::Result<LadderTask> {
-        let mut state = self.state.lock();
-        if state.kept.is_none() {
-            let Some(season) = state.seasons.iter().find(|season| season.begin <= now_ms).cloned() else {
-                return Ok(LadderTask::Nothing);
-            };
-            let anchors = self.anchors.iter().map(|(anchor, rating)| (anchor.spec.to_string(), *rating)).collect();
-            let table = StandingTable::new(self.terms.rating.clone(), anchors);
-            let kept = SeasonState::open(&self.folder, season, &self.game, table)?;
-            tracing::info!(ladder = self.name, season = kept.season.name, "season opened");
-            (state.kept, state.changed) = (Some(kept), true);
+    /// Those of the store; a new name then stays free.
+    pub(crate) async fn admits(&self, store: &Store, agent: &str, owner: Option<&str>) -> anyhow::Result<bool> {
+        if self.anchors.iter().any(|(anchor, _)| anchor.name == agent) {
+            return Ok(false);
         }
-        let over = state.kept.as_ref().and_then(|kept| kept.season.end).is_some_and(|end| end <= now_ms);
-        Ok(if over { LadderTask::End } else { LadderTask::Play })
+        let claim = {
+            let mut state = self.state.lock();
+            let Some(kept) = &mut state.kept else { return Ok(true) };
+            if let Some(known) = kept.owners.get(agent) {
+                return Ok(known.as_deref() == owner);
+            }
+            kept.owners.insert(agent.to_owned(), owner.map(str::to_owned));
+            kept.standing(&self.contest, agent, None)?
+        };
+        let stored = store.write(vec![claim]).await;
+        if let (Err(_), Some(kept)) = (&stored, &mut self.state.lock().kept) {
+            kept.owners.remove(agent);
+        }
+        Ok(stored.map(|()| true)?)
+    }
+
+    /// Opens the season that has begun at `now_ms`, in milliseconds since the Unix epoch, unless another is in progress.
+    /// Returns the season in progress.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store, or a stored season that cannot be continued.
+    pub(crate) async fn season_at(&self, store: &Store, now_ms: i64) -> anyhow::Result<Option<Season>> {
+        let due = {
+            let state = self.state.lock();
+            if let Some(kept) = &state.kept {
+                return Ok(Some(kept.season.clone()));
+            }
+            state.seasons.iter().find(|season| season.begin <= now_ms).cloned()
+        };
+        let Some(season) = due else { return Ok(None) };
+        let anchors = self.anchors.iter().map(|(anchor, rating)| (anchor.spec.to_string(), *rating)).collect();
+        let table = StandingTable::new(self.terms.rating.clone(), anchors);
+        let kept = SeasonState::open(store, &self.contest, season.clone(), &self.game, table).await?;
+        tracing::info!(ladder = self.name, season = season.name, "season opened");
+        self.state.lock().kept = Some(kept);
+        Ok(Some(season))
     }
 
     /// Returns the matches to start in this pairing round.
@@ -216,28 +223,31 @@ impl StandingLadder {
         self.anchors.get(place).map(|(anchor, _)| anchor.clone())
     }
 
-    /// Counts the records released since the last call.
+    /// Counts the records released since the last call. A batch becomes visible once it is stored.
     ///
     /// # Errors
     ///
     /// Those of the store.
     pub(crate) async fn count(self: &Arc<Self>, store: &Store) -> anyhow::Result<()> {
         loop {
-            let Some((mut counted, filter)) = self.counted_records() else { return Ok(()) };
-            let page = store.records(&filter, counted.last, season_file::PAGE).await?;
+            let Some((last, filter)) = self.next_records() else { return Ok(()) };
+            let page = store.records(&filter, last, PAGE).await?;
             if page.is_empty() {
                 return Ok(());
             }
             let ladder = self.clone();
             let work = move || {
-                count_records::take(&mut counted, &ladder.verifier, &page);
-                (counted, page.len() < season_file::PAGE as usize)
+                let results = count_records::verified(&ladder.verifier, &page);
+                let state = ladder.state.lock();
+                let kept = state.kept.as_ref().context("the season is over")?;
+                let mut part = kept.part(&results);
+                count_records::take(&mut part, &page, &results);
+                anyhow::Ok((kept.writes(&ladder.contest, &part)?, part, page.len() < PAGE as usize))
             };
-            let (counted, done) = tokio::task::spawn_blocking(work).await?;
-            let mut state = self.state.lock();
-            state.changed = true;
-            if let Some(kept) = &mut state.kept {
-                kept.counted = counted;
+            let (writes, part, done) = tokio::task::spawn_blocking(work).await??;
+            store.write(writes).await?;
+            if let Some(kept) = &mut self.state.lock().kept {
+                kept.merge(part);
             }
             if done {
                 return Ok(());
@@ -245,50 +255,35 @@ impl StandingLadder {
         }
     }
 
-    fn counted_records(&self) -> Option<(season_file::CountedRecords, MatchFilter)> {
+    /// Returns the number of the last counted release, and the filter for the season's records.
+    fn next_records(&self) -> Option<(u64, MatchFilter)> {
         let state = self.state.lock();
         let kept = state.kept.as_ref()?;
-        Some((kept.counted.clone(), self.filter(&kept.season.name)))
+        Some((kept.counted.last, self.filter(&kept.season.name)))
+    }
+
+    fn label_of(&self, season: &str) -> String {
+        format!("{}:{season}", self.contest)
     }
 
     fn filter(&self, season: &str) -> MatchFilter {
-        MatchFilter { run: Some(label(&self.name, season)), ..MatchFilter::default() }
+        MatchFilter { run: Some(self.label_of(season)), ..MatchFilter::default() }
     }
 
-    /// Writes the state of the ladder to its file, if it has changed.
+    /// Ends the season: its table becomes final.
     ///
     /// # Errors
     ///
-    /// A failed write.
-    pub(crate) fn keep(&self) -> anyhow::Result<()> {
-        let kept = {
-            let mut state = self.state.lock();
-            if !std::mem::take(&mut state.changed) {
-                return Ok(());
-            }
-            state.kept.clone()
-        };
-        // Outside the lock, which starting matches also need.
-        let written = kept.map_or(Ok(()), |kept| kept.keep(&self.folder));
-        self.state.lock().changed |= written.is_err();
-        written
-    }
-
-    /// Ends the season: its table becomes final, and its records are written to a file.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store, or a failed write. The season is then not frozen.
+    /// Those of the store. The season is then not frozen.
     pub(crate) async fn freeze(&self, store: &Store, now_ms: i64) -> anyhow::Result<()> {
         let Some(mut kept) = self.state.lock().kept.clone() else { return Ok(()) };
-        let records =
-            season_file::write_records(&self.folder, &kept.season.name, store, &self.filter(&kept.season.name)).await?;
-        kept.frozen = Some(season_file::Frozen { at_ms: now_ms, records });
-        kept.keep(&self.folder)?;
-        tracing::info!(ladder = self.name, season = kept.season.name, records, "season ended");
+        kept.frozen_ms = Some(now_ms);
+        store.write(vec![kept.row(&self.contest)?]).await?;
+        tracing::info!(ladder = self.name, season = kept.season.name, records = kept.counted.records, "season ended");
         let mut state = self.state.lock();
         state.seasons.retain(|season| season.name != kept.season.name);
-        (state.kept, state.changed) = (None, false);
+        state.frozen.insert(kept.season.name);
+        state.kept = None;
         Ok(())
     }
 
@@ -296,19 +291,31 @@ impl StandingLadder {
 
     /// Returns the entry for the list of ladders.
     pub(crate) fn entry(&self) -> Value {
-        let over = season_file::frozen_seasons(&self.folder);
         let state = self.state.lock();
         let kept = state.kept.as_ref();
         json!({
             "ladder": self.name, "game": self.game.spec().string, "move_ms": self.terms.move_ms,
             "season": kept.map(|kept| &kept.season), "agents": kept.map_or(0, |kept| kept.counted.table.agents.len()),
-            "matches": kept.map_or(0, |kept| kept.counted.table.matches), "seasons": over,
+            "matches": kept.map_or(0, |kept| kept.counted.table.matches), "seasons": state.frozen,
         })
     }
 
-    /// Returns a page of the current table, or of the final table of a past season; `None` if the season does not
-    /// exist.
-    pub(crate) fn page(&self, season: Option<&str>, now_ms: i64, offset: usize, limit: usize) -> Option<Value> {
+    /// Returns the rows of a season that is not in progress; `None` if the season does not exist.
+    pub(crate) async fn past(&self, store: &Store, season: &str) -> Result<Option<StoredSeason>, StoreError> {
+        if self.state.lock().kept.as_ref().is_some_and(|kept| kept.season.name == season) {
+            return Ok(None);
+        }
+        SeasonState::stored(store, &self.contest, season).await
+    }
+
+    /// Returns a page of the current table, or of the table of the season `past`; `None` if the season does not exist.
+    pub(crate) fn page(
+        &self,
+        season: Option<&str>,
+        past: Option<StoredSeason>,
+        now_ms: i64,
+        [offset, limit]: [usize; 2],
+    ) -> Option<Value> {
         let (now, mean_wait_ms) = {
             let state = self.state.lock();
             (state.kept.clone(), state.waited_ms.checked_div(state.seats))
@@ -321,11 +328,11 @@ impl StandingLadder {
                 kept
             }
             (None, None) => return Some(page),
-            (None, Some(name)) => SeasonState::read(&self.folder, name).ok().flatten()?,
+            (None, Some(_)) => SeasonState::read(past?).ok()?,
         };
-        let at_ms = kept.frozen.as_ref().map_or(now_ms, |frozen| frozen.at_ms);
-        let rows: Vec<StandingRow> = kept.counted.table.rows(at_ms);
-        (page["season"], page["frozen"]) = (json!(kept.season), json!(kept.frozen));
+        let rows: Vec<StandingLine> = kept.counted.table.rows(kept.frozen_ms.unwrap_or(now_ms));
+        let frozen = kept.frozen_ms.map(|at_ms| json!({ "at_ms": at_ms, "records": kept.counted.records }));
+        (page["season"], page["frozen"]) = (json!(kept.season), json!(frozen));
         (page["agents"], page["matches"]) = (kept.counted.table.agents.len().into(), kept.counted.table.matches.into());
         (page["refused"], page["rows"]) = (kept.counted.refused.into(), rows.len().into());
         let next = offset.saturating_add(limit);
@@ -336,15 +343,22 @@ impl StandingLadder {
         Some(page)
     }
 
-    /// Returns the path of the records of a past season.
-    pub(crate) fn records(&self, season: &str) -> Option<PathBuf> {
-        let kept = SeasonState::read(&self.folder, season).ok().flatten()?;
-        kept.frozen.map(|_| season_file::records_file(&self.folder, season))
+    /// Returns the records of a frozen season in order of release, one per line, in chunks.
+    pub(crate) async fn records(
+        &self,
+        store: &Store,
+        season: &str,
+    ) -> Option<impl Stream<Item = Result<String, StoreError>> + use<>> {
+        let (row, _) = self.past(store, season).await.ok()??;
+        let last = SeasonState::read((row, Vec::new())).ok().filter(|kept| kept.frozen_ms.is_some())?.counted.last;
+        let from = (store.clone(), self.filter(season));
+        Some(try_unfold((from, 0), move |((store, filter), after)| async move {
+            let page = store.records(&filter, after, CHUNK).await?;
+            let page = page.iter().take_while(|record| record.seq <= last);
+            let (end, text) = page.fold((after, String::new()), |(_, text), row| (row.seq, text + &row.record + "\n"));
+            Ok((end > after).then_some((text, ((store, filter), end))))
+        }))
     }
-}
-
-fn label(ladder: &str, season: &str) -> String {
-    format!("{LABEL}{ladder}:{season}")
 }
 
 /// Opens the ladders in the operator's settings.
@@ -352,17 +366,20 @@ fn label(ladder: &str, season: &str) -> String {
 /// # Errors
 ///
 /// Those of [`StandingLadder::open`], or two ladders with the same name or game.
-pub(crate) fn open(
+pub(crate) async fn open(
     all: &[LadderTerms],
     catalogue: &Catalogue,
     opponents: &Opponents,
-    data: &Path,
+    store: &Store,
 ) -> anyhow::Result<Vec<Arc<StandingLadder>>> {
     let mut ladders: Vec<Arc<StandingLadder>> = Vec::new();
     let mut games = BTreeMap::new();
     for terms in all {
-        let ladder = StandingLadder::open(terms, catalogue, opponents, data)
+        let ladder = StandingLadder::open(terms, catalogue, opponents, store)
+            .await
             .with_context(|| format!("ladder of {}", terms.game))?;
+        // Names belong to their owners from the first join on. The ladder's watcher repeats and logs a failure.
+        let _ = ladder.season_at(store, ludex_play::time::epoch_ms()).await;
         let game = ladder.game.spec().string.clone();
         anyhow::ensure!(
             !ladders.iter().any(|other| other.name == ladder.name),

@@ -18,13 +18,12 @@ fn texts(data: &Path) -> BTreeMap<String, String> {
     names.into_iter().map(|name| (name.clone(), fs::read_to_string(data.join(name)).unwrap())).collect()
 }
 
-/// Creates a data directory with a store, a run and a ladder. Returns the store's secrets for rated matches and for the
+/// Creates a data directory with a store and a run. Returns the store's secrets for rated matches and for the
 /// run.
 async fn filled(data: &Path) -> [[u8; 32]; 2] {
     for name in ["run.json", "episodes.jsonl", "calls.jsonl", "log.jsonl", "lock", "run.json.draft"] {
         put(data, &format!("runs/r/{name}"), name);
     }
-    put(data, "ladders/chess/open.json", "{}");
     let store = Store::open(data).await.unwrap();
     let secrets = [store.secret("rated").await.unwrap(), store.secret("run:r").await.unwrap()];
     store.write(row("known")).await.unwrap();
@@ -38,12 +37,12 @@ async fn restored_data_equals_original_except_rated_secret() {
     let (data, copy, file) = (folder.path().join("data"), folder.path().join("copy"), folder.path().join("b.tar.gz"));
     let [rated, run] = filled(&data).await;
     let store = Store::open(&data).await.unwrap();
-    assert_eq!(write(&data, &file).unwrap().files, 6);
+    assert_eq!(write(&data, &file).unwrap().files, 5);
     assert!(format!("{:#}", write(&data, &file).unwrap_err()).contains("b.tar.gz, which exists"));
     store.close().await.unwrap();
 
     let (manifest, size) = restore(&file, &copy).unwrap();
-    assert_eq!((manifest.ludex_backup, size.files), (VERSION, 6));
+    assert_eq!((manifest.ludex_backup, size.files), (VERSION, 5));
     let restored = texts(&copy);
     assert_eq!(restored, texts(&data));
     assert!(restored.contains_key("runs/r/run.json") && !restored.contains_key("runs/r/lock"), "{restored:?}");
@@ -70,10 +69,10 @@ async fn restored_files_are_private() {
     restore(&file, &copy).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&file), 0o600);
-    for inner in ["", "runs", "runs/r", "ladders/chess"] {
+    for inner in ["", "runs", "runs/r"] {
         assert_eq!(mode(&copy.join(inner)), 0o700, "{inner}");
     }
-    for inner in [STORE_FILE, "runs/r/run.json", "ladders/chess/open.json"] {
+    for inner in [STORE_FILE, "runs/r/run.json"] {
         assert_eq!(mode(&copy.join(inner)), 0o600, "{inner}");
     }
 }
@@ -96,17 +95,17 @@ async fn unusable_backup_restores_nothing() {
     filled(&data).await;
     write(&data, &file).unwrap();
     let whole = fs::read(&file).unwrap();
-    let manifest = br#"{"ludex_backup":1,"program":"p","created":"c"}"#;
+    let manifest = br#"{"ludex_backup":2,"program":"p","created":"c"}"#;
     let changed: &[(&str, &[u8])] =
         &[(MANIFEST, manifest), ("runs/r/run.json", b"{}"), (SUMS, b"00  runs/r/run.json\n")];
-    let later: &[(&str, &[u8])] = &[(MANIFEST, br#"{"ludex_backup":2,"program":"p","created":"c"}"#)];
+    let other: &[(&str, &[u8])] = &[(MANIFEST, br#"{"ludex_backup":1,"program":"p","created":"c"}"#)];
     let cases: [(&dyn Fn(), &str); 6] = [
         (&|| fs::write(&bad, &whole[..whole.len() / 2]).unwrap(), "is not a complete backup"),
         (&|| packed(&bad, changed), "runs/r/run.json was changed: its checksum differs from SHA256SUMS"),
         (&|| packed(&bad, &changed[..2]), "SHA256SUMS is missing"),
         (&|| packed(&bad, &changed[1..]), "is not a backup: expected manifest.json first, got runs/r/run.json"),
         (&|| packed(&bad, &[(MANIFEST, manifest), ("other", b"")]), "expected only files of a backup, got other"),
-        (&|| packed(&bad, later), "expected backup version 1, got 2"),
+        (&|| packed(&bad, other), "expected backup version 2, got 1"),
     ];
     for (create, expected) in cases {
         create();

@@ -17,7 +17,6 @@ use ludex_protocol::message::ListMatches;
 use ludex_protocol::{ErrorCode, Refusal};
 use ludex_store::MatchFilter;
 use serde::Deserialize;
-use tokio::io::AsyncReadExt as _;
 
 use super::{Answer, access, compute, failed, games, health, site};
 use crate::auth::{Grant, Scopes};
@@ -271,7 +270,7 @@ async fn table(
     page.map_or_else(no_ladder, |page| Json(page).into_response())
 }
 
-/// Returns the file with the records of a finished season.
+/// Returns the records of a finished season.
 async fn season_records(
     State(app): App,
     headers: HeaderMap,
@@ -281,21 +280,11 @@ async fn season_records(
         return *refusal;
     }
     let Ok(Path((ladder, season))) = path else { return no_ladder() };
-    let Some(file) = app.0.hub.ladder_records(&ladder, &season) else { return no_ladder() };
-    let Ok(file) = tokio::fs::File::open(file).await else { return no_ladder() };
-    let chunks = futures_util::stream::try_unfold(file, |mut file| async move {
-        let mut chunk = vec![0; CHUNK];
-        let read = file.read(&mut chunk).await?;
-        chunk.truncate(read);
-        Ok::<_, std::io::Error>((read > 0).then_some((chunk, file)))
-    });
+    let Some(chunks) = app.0.hub.ladder_records(&ladder, &season).await else { return no_ladder() };
     let mut answer = ([(header::CONTENT_TYPE, "application/jsonl")], Body::from_stream(chunks)).into_response();
     site::harden(&mut answer);
     answer
 }
-
-/// Chunk size of streamed files in bytes.
-const CHUNK: usize = 64 << 10;
 
 #[derive(Deserialize)]
 struct RatingQuery {

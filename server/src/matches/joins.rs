@@ -82,7 +82,7 @@ impl Hub {
             }
         };
         if let Some(game) = &game {
-            self.enter_ladder(session, &mut request, game)?;
+            self.enter_ladder(session, &mut request, game).await?;
         }
         let kept = StoredJoin { id: id.clone(), request, count, re };
         let row = kept.row(&session.id).map_err(|e| storage_failure(&e))?;

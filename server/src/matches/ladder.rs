@@ -1,25 +1,26 @@
 //! Standing ladders on the match plane: admission, match starts, record counting, and season ends.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use futures_util::Stream;
 use ludex_env::GameRef;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::Join;
 use ludex_protocol::record::AgentKind;
-use ludex_store::MatchFilter;
+use ludex_store::{MatchFilter, StoreError};
 use serde_json::{Value, json};
 
-use super::hub::Hub;
+use super::hub::{Hub, storage_failure};
 use crate::config::Humans;
+use crate::seasons::{SeasonStep, step};
 use crate::sessions::Session;
-use crate::standing_ladders::{LadderTask, QUEUE, StandingLadder};
+use crate::standing_ladders::{QUEUE, StandingLadder};
 
 /// Interval between pairing rounds.
 const TICK: Duration = Duration::from_millis(200);
-/// Interval between writes of a ladder's table file. After a crash, the results since the last write are counted again.
-const WRITE: Duration = Duration::from_secs(5);
+/// Delay after a failure.
+const LATER: Duration = Duration::from_secs(5);
 /// Maximum number of table rows per page.
 const LINES: usize = 500;
 
@@ -32,7 +33,12 @@ impl Hub {
     }
 
     /// Checks a join that enters a ladder, and applies the ladder's settings. Other joins are unchanged.
-    pub(super) fn enter_ladder(&self, session: &Session, join: &mut Join, game: &GameRef) -> Result<(), Box<Refusal>> {
+    pub(super) async fn enter_ladder(
+        &self,
+        session: &Session,
+        join: &mut Join,
+        game: &GameRef,
+    ) -> Result<(), Box<Refusal>> {
         let Some(ladder) = self.ladder_of(join, &game.spec().string) else { return Ok(()) };
         let refused = |code, path: &str, message: &str| Err(Box::new(Refusal::new(code, message).path(path)));
         if session.about.agent.is_empty() {
@@ -52,7 +58,8 @@ impl Hub {
             let e = Refusal::new(ErrorCode::BadField, message).path("clock");
             return Err(Box::new(e.allowed(json!(clock))));
         }
-        if !ladder.admits(session.name(), session.about.owner.as_deref()) {
+        let admitted = ladder.admits(&self.store, session.name(), session.about.owner.as_deref()).await;
+        if !admitted.map_err(|e| storage_failure(&format!("{e:#}")))? {
             let message = "agent name is taken on this ladder by another owner; use another name";
             return refused(ErrorCode::Forbidden, "agent", message);
         }
@@ -66,60 +73,45 @@ impl Hub {
         futures_util::future::join_all(all).await;
     }
 
-    /// Counts the latest results and writes the tables. Called before the server stops.
+    /// Counts the latest results. Called before the server stops.
     pub(crate) async fn close_ladders(&self) {
         for ladder in &self.config.ladders {
-            let closed = ladder.count(&self.store).await.and_then(|()| ladder.keep());
-            if let Err(error) = closed {
-                tracing::error!(ladder = ladder.name, error = %format!("{error:#}"), "ladder table write failed");
+            if let Err(error) = ladder.count(&self.store).await {
+                tracing::error!(ladder = ladder.name, error = %format!("{error:#}"), "ladder update failed");
             }
         }
     }
 
     async fn watch_ladder(self: Arc<Self>, ladder: Arc<StandingLadder>) {
-        let (mut counted, mut written) = (None, Instant::now());
+        let mut counted = None;
         loop {
-            if let Err(error) = self.look_at(&ladder, &mut counted, &mut written).await {
+            if let Err(error) = self.look_at(&ladder, &mut counted).await {
                 tracing::error!(ladder = ladder.name, error = %format!("{error:#}"), "ladder update failed");
-                tokio::time::sleep(WRITE).await;
+                tokio::time::sleep(LATER).await;
             }
             tokio::time::sleep(TICK).await;
         }
     }
 
-    /// Performs the pending task of a ladder. `counted` is the number of releases at the last count of results, and
-    /// `written` the time of the last write of the table.
-    async fn look_at(
-        self: &Arc<Self>,
-        ladder: &Arc<StandingLadder>,
-        counted: &mut Option<u64>,
-        written: &mut Instant,
-    ) -> anyhow::Result<()> {
+    /// Performs the pending step of a ladder's season. `counted` is the number of releases at the last count of results.
+    async fn look_at(self: &Arc<Self>, ladder: &Arc<StandingLadder>, counted: &mut Option<u64>) -> anyhow::Result<()> {
         let now_ms = ludex_play::time::epoch_ms();
-        let due = ladder.at(now_ms)?;
-        if due == LadderTask::Nothing {
-            return Ok(());
-        }
+        let Some(season) = ladder.season_at(&self.store, now_ms).await? else { return Ok(()) };
         let releases = self.releases();
         if *counted != Some(releases) {
             ladder.count(&self.store).await?;
             *counted = Some(releases);
         }
-        match due {
-            LadderTask::Play => self.pair_up(ladder, now_ms),
-            _ if self.under_way(ladder).await? => {}
-            _ => {
+        let is_over = step(&season, now_ms, true) == Some(SeasonStep::Close);
+        match step(&season, now_ms, is_over && self.under_way(ladder).await?) {
+            Some(SeasonStep::Open) => self.pair_up(ladder, now_ms),
+            Some(SeasonStep::Freeze) => {
                 ladder.count(&self.store).await?;
-                let (frozen, store) = (ladder.clone(), self.store.clone());
-                frozen.freeze(&store, now_ms).await?;
+                ladder.freeze(&self.store, now_ms).await?;
                 // The next season has its own count.
                 *counted = None;
             }
-        }
-        if written.elapsed() >= WRITE {
-            let kept = ladder.clone();
-            tokio::task::spawn_blocking(move || kept.keep()).await??;
-            *written = Instant::now();
+            Some(SeasonStep::Close) | None => {}
         }
         Ok(())
     }
@@ -169,8 +161,12 @@ impl Hub {
         let (ladder, season) = (self.ladder(name)?.clone(), season.map(str::to_owned));
         let now_ms = ludex_play::time::epoch_ms();
         let label = ladder.label();
+        let past = match &season {
+            Some(season) => ladder.past(&self.store, season).await.ok()?,
+            None => None,
+        };
         let made = ladder.clone();
-        let work = move || made.page(season.as_deref(), now_ms, offset, limit.min(LINES));
+        let work = move || made.page(season.as_deref(), past, now_ms, [offset, limit.min(LINES)]);
         let mut page = self.compute.wait(work).await.ok()??;
         if page["frozen"].is_null() && label.is_some() {
             let filter = MatchFilter { run: label, live: Some(true), ..MatchFilter::default() };
@@ -181,8 +177,12 @@ impl Hub {
         Some(page)
     }
 
-    /// Returns the path of the records file of a finished season.
-    pub(crate) fn ladder_records(&self, name: &str, season: &str) -> Option<PathBuf> {
-        self.ladder(name)?.records(season)
+    /// Returns the records of a finished season, one per line, in chunks.
+    pub(crate) async fn ladder_records(
+        &self,
+        name: &str,
+        season: &str,
+    ) -> Option<impl Stream<Item = Result<String, StoreError>> + use<>> {
+        self.ladder(name)?.records(&self.store, season).await
     }
 }

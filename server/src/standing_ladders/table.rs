@@ -80,7 +80,8 @@ pub struct StandingTable {
     pub rating: LadderSettings,
     /// Anchors with their constant ratings, by spec.
     pub anchors: BTreeMap<String, f64>,
-    /// Agents with at least one match, by name.
+    /// Agents with at least one match, by name. Each has a row of its own in the store.
+    #[serde(skip)]
     pub agents: BTreeMap<String, StandingEntry>,
     /// Number of matches that counted.
     pub matches: u64,
@@ -102,7 +103,7 @@ pub enum RankStatus {
 
 /// Row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StandingRow {
+pub struct StandingLine {
     /// Rank among the ranked agents, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u64>,
@@ -229,7 +230,7 @@ impl StandingTable {
     }
 
     /// Returns the rows of the table at the time `at_ms`, best rating first.
-    pub fn rows(&self, at_ms: i64) -> Vec<StandingRow> {
+    pub fn rows(&self, at_ms: i64) -> Vec<StandingLine> {
         let agent = |(name, entry): (&String, &StandingEntry)| {
             let skill = self.skill(name, at_ms);
             let idle = at_ms.saturating_sub(entry.last_ms) as f64 / DAY;
@@ -239,7 +240,7 @@ impl StandingTable {
                 () if provisional => RankStatus::Provisional,
                 () => RankStatus::Ranked,
             };
-            StandingRow {
+            StandingLine {
                 rank: None,
                 agent: name.clone(),
                 rating: skill.rating,
@@ -254,7 +255,7 @@ impl StandingTable {
                 last_ms: Some(entry.last_ms),
             }
         };
-        let anchor = |(spec, rating): (&String, &f64)| StandingRow {
+        let anchor = |(spec, rating): (&String, &f64)| StandingLine {
             rank: None,
             agent: spec.clone(),
             rating: *rating,
@@ -268,7 +269,8 @@ impl StandingTable {
             losses: None,
             last_ms: None,
         };
-        let mut rows: Vec<StandingRow> = self.agents.iter().map(agent).chain(self.anchors.iter().map(anchor)).collect();
+        let mut rows: Vec<StandingLine> =
+            self.agents.iter().map(agent).chain(self.anchors.iter().map(anchor)).collect();
         rows.sort_by(|a, b| b.rating.total_cmp(&a.rating).then_with(|| a.agent.cmp(&b.agent)));
         let ranked = rows.iter_mut().filter(|row| row.standing == RankStatus::Ranked);
         ranked.zip(1..).for_each(|(row, rank)| row.rank = Some(rank));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ludex_server::auth::{NewToken, Scopes, add};
 use ludex_server::seasons::SuiteSeasons;
 use ludex_server::suites::Suites;
+use ludex_store::{SeasonRow, Write};
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};
@@ -133,6 +134,37 @@ async fn season_deals_are_equal_and_hidden_until_season_ends() {
     ann.wait("run_end").await;
     let later = seeds(&there, token, &ann).await;
     assert!(later.iter().all(|seed| !seeds_of_ann.contains(seed)));
+    there.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn frozen_season_is_published_after_a_crash() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let there = server(folder.path(), &["autumn"]).await;
+    let wanted = NewToken { owner: "ann".into(), scopes: Scopes::OPEN, names: vec!["*".into()], expires_ms: None };
+    let token = add(&there.hub.store, &[wanted], 0).await.expect("a token").remove(0);
+    let mut ann = enter(&there, &token, "a", "first").await;
+    ann.play(MATCHES, first).await;
+    ann.wait("run_end").await;
+    let [season] = &there.hub.store.seasons("suite:cards").await.expect("seasons")[..] else { panic!("a season") };
+    assert_eq!((season.name.as_str(), season.frozen_ms), ("autumn", None));
+    // The server stops after it has frozen the season and before it publishes the run.
+    let frozen = SeasonRow { frozen_ms: Some(1), ..season.clone() };
+    there.hub.store.write(vec![Write::Season(frozen)]).await.expect("a write");
+    assert!(there.hub.store.run("first").await.expect("a read").is_some_and(|run| run.hidden));
+    there.stop().stopped().await;
+
+    let there = server(folder.path(), &["autumn"]).await;
+    let shown = async {
+        while there.hub.store.run("first").await.expect("a read").is_some_and(|run| run.hidden) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), shown).await.expect("the run is published");
+    assert_eq!(get(&there, &token, "/runs/first/report.html").await.0, 200);
+    assert_eq!(seeds(&there, &token, &ann).await.len(), MATCHES);
+    let mut guest = Bot::with(there.address, None, json!({"token": token, "agent": {"name": "a"}})).await;
+    assert_eq!(guest.call("suites", json!({})).await["suites"][0]["season"], Value::Null);
     there.stop().stopped().await;
 }
 

@@ -9,6 +9,7 @@ use ludex_env::Stream;
 use ludex_server::auth::{NewToken, Scopes, add};
 use ludex_server::seasons::Season;
 use ludex_server::standing_ladders::LadderTerms;
+use ludex_store::{EndRow, MatchRow, StandingRow, Store, Write};
 use ludex_tests::bot::first;
 use ludex_tests::server::get;
 use ludex_tests::{Bot, Process, Server};
@@ -109,16 +110,28 @@ async fn ladder_standings_are_computed_from_records() {
     assert_eq!((short["table"].as_array().map(Vec::len), &short["next"]), (Some(1), &json!(1)));
     assert_eq!(get(server.address, "/ladders/chess", "").await.0, 404);
     server.stop().stopped().await;
-    // If the file of the ladder is deleted, the same standings are rebuilt from the records.
-    let file = folder.path().join("ladders/tic_tac_toe/open.json");
-    let kept = |file: &Path| -> Value { serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON") };
-    let before = kept(&file);
-    fs::remove_file(&file).expect("it is there");
+    // Rows written batch by batch equal those that are counted again from the records.
+    let before = stored(folder.path()).await;
+    assert_eq!(before.1.iter().map(|row| row.agent.as_str()).collect::<Vec<_>>(), ["ann", "bob"]);
+    assert!(before.1.iter().all(|row| row.owner.as_deref() == Some("") && row.body.is_some()));
+    let file = rusqlite::Connection::open(folder.path().join("ludex.db")).expect("the store");
+    file.execute_batch("DELETE FROM seasons; UPDATE standings SET body = NULL").expect("empty tables");
+    drop(file);
     let server = Server::start_in(folder.path(), |config| config.ladders = vec![terms(FREE)]).await;
-    let matches = &before["counted"]["table"]["matches"];
+    let matches = &before.0["table"]["matches"];
     until(server.address, "/ladders/tic_tac_toe", |page| page["matches"] == *matches).await;
     server.stop().stopped().await;
-    assert_eq!(kept(&file)["counted"], before["counted"]);
+    assert_eq!(stored(folder.path()).await, before);
+}
+
+/// Returns the counts of the ladder's only season, and the rows of its agents.
+async fn stored(folder: &Path) -> (Value, Vec<StandingRow>) {
+    let store = Store::open(folder).await.expect("a store");
+    let season = store.seasons("ladder:tic_tac_toe").await.expect("seasons").pop().expect("a season");
+    let standings = store.standings("ladder:tic_tac_toe", &season.name).await.expect("standings");
+    store.close().await.expect("a store");
+    let body: Value = serde_json::from_str(&season.body).expect("JSON");
+    (body["counted"].clone(), standings)
 }
 
 #[tokio::test]
@@ -151,6 +164,9 @@ async fn lone_agent_meets_anchor_and_agents_of_one_owner_never_meet() {
     let [one, two, thief] = &mut bots[..] else { unreachable!() };
     one.join(ladder()).await;
     two.join(ladder()).await;
+    let owners = server.hub.store.standings("ladder:tic_tac_toe", "open").await.expect("standings");
+    let owners: Vec<_> = owners.iter().map(|row| (row.agent.as_str(), row.owner.as_deref())).collect();
+    assert_eq!(owners, [("one", Some("ann")), ("two", Some("ann"))], "stored before the reply");
     let refused = thief.call("join", ladder()).await;
     assert_eq!(refused["code"], "forbidden", "the name is taken: {refused}");
     tokio::join!(plays(one, 4, "one"), plays(two, 4, "two"));
@@ -232,10 +248,10 @@ async fn standings_are_frozen_when_season_ends() {
     let over = page(server.address, "/ladders/tic_tac_toe/one").await;
     assert_eq!((results(&over), &over["frozen"]["records"]), (results(&table), &json!(4)));
     let (status, records) = server.get("/ladders/tic_tac_toe/one/records.jsonl").await;
-    assert_eq!(status, 200);
-    let file = folder.path().join("ladders/tic_tac_toe/one.jsonl");
-    let lines = fs::read_to_string(&file).expect("records");
-    assert!(lines.lines().count() == 4 && lines.lines().all(|line| records.contains(line)));
+    let records = unchunked(&records);
+    assert_eq!((status, records.lines().count()), (200, 4));
+    let file = folder.path().join("one.jsonl");
+    fs::write(&file, &records).expect("a file");
     let verified = std::process::Command::new(PROGRAM).arg("verify").arg(&file).output().expect("the program");
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
     assert_eq!(server.get("/ladders/tic_tac_toe/three").await.0, 404);
@@ -254,6 +270,59 @@ async fn standings_are_frozen_when_season_ends() {
     tokio::join!(plays(&mut ann, 2, "ann"), plays(&mut bob, 2, "bob"));
     until(server.address, "/ladders/tic_tac_toe", |page| page["matches"].as_u64() >= Some(2)).await;
     server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn records_of_frozen_season_are_streamed_in_order_of_release() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let start = async |name: &str| {
+        let seasons = vec![Season { name: name.to_owned(), begin: 0, end: None }];
+        let ladder = LadderTerms { seasons, ..terms(FREE) };
+        let server = Server::start_in(folder.path(), |config| config.ladders = vec![ladder]).await;
+        until(server.address, "/ladders/tic_tac_toe", |page| page["season"]["name"] == name).await;
+        server
+    };
+    let record = |k: usize| format!("{{\"k\":{k}}}");
+    // The referee refuses these records, which belong to the season nevertheless.
+    let played = |k: usize| Write::MatchPlayed {
+        row: MatchRow {
+            id: format!("m_{k}"),
+            game: "tic_tac_toe".to_owned(),
+            string: "tic_tac_toe".to_owned(),
+            rated: true,
+            run: Some("ladder:tic_tac_toe:one".to_owned()),
+            seats: Vec::new(),
+            header: "{}".to_owned(),
+            secret: "{}".to_owned(),
+            started_ms: 0,
+        },
+        end: EndRow { reason: "finished".to_owned(), ended_ms: 1, footer: "{}".to_owned(), record: record(k) },
+        released: true,
+    };
+    let server = start("one").await;
+    server.hub.store.write((0..120).map(played).collect()).await.expect("a write");
+    server.stop().stopped().await;
+    let server = start("two").await;
+    let over = page(server.address, "/ladders/tic_tac_toe/one").await;
+    assert_eq!((&over["refused"], &over["frozen"]["records"]), (&json!(120), &json!(120)));
+    server.hub.store.write(vec![played(120)]).await.expect("a write");
+    let (status, records) = server.get("/ladders/tic_tac_toe/one/records.jsonl").await;
+    assert_eq!((status, unchunked(&records)), (200, (0..120).map(|k| record(k) + "\n").collect()));
+    server.stop().stopped().await;
+}
+
+/// Returns the content of a body in the chunked encoding of HTTP/1.1.
+fn unchunked(mut body: &str) -> String {
+    let mut content = String::new();
+    loop {
+        let (size, rest) = body.split_once("\r\n").expect("a chunk");
+        let size = usize::from_str_radix(size, 16).expect("a size");
+        if size == 0 {
+            return content;
+        }
+        content.push_str(&rest[..size]);
+        body = &rest[size + 2..];
+    }
 }
 
 #[tokio::test]
