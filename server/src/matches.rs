@@ -5,6 +5,7 @@ mod event_loop;
 mod hub;
 mod joins;
 mod ladder;
+mod line;
 mod live_match;
 pub mod lobby;
 mod loop_context;

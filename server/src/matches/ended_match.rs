@@ -3,7 +3,7 @@
 use ludex_play::machine::EndedState;
 use ludex_protocol::message::ResumedMatch;
 
-use super::live_match::Line;
+use super::line::{Line, all_have_seen};
 use super::loop_context::RoundWrites;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 
@@ -60,9 +60,4 @@ impl EndedMatch {
             }
         }
     }
-}
-
-/// Returns true if every client of a match has acknowledged the last frame.
-pub(super) fn all_have_seen(lines: &[Line], handle: &MatchHandle) -> bool {
-    lines.iter().enumerate().filter(|(seat, _)| handle.is_client(*seat)).all(|(_, line)| line.seen >= line.last)
 }

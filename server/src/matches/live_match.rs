@@ -12,12 +12,13 @@ use ludex_protocol::message::{MatchEnd, ServerMessage};
 use ludex_protocol::record::{EndReason, Outcome, Record};
 use ludex_store::{ActRow, EndRow, MatchRow, StoreError, Unkept, Write, text};
 
-use super::ended_match::{EndedMatch, all_have_seen};
+use super::ended_match::EndedMatch;
+use super::line::{Line, all_have_seen};
 use super::loop_context::{LoopContext, MatchParts, RoundWrites};
 use super::match_row::RowDraft;
 use super::server_agents::ServerAgents;
 use super::spectators::{Spectator, Spectators};
-use crate::mailbox::{Mailbox, MailboxItem, OutgoingFrame};
+use crate::mailbox::{Mailbox, MailboxItem};
 use crate::metrics::word;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 
@@ -46,21 +47,6 @@ pub(super) enum Flow {
     Leaves,
     /// The match could not start.
     Failed,
-}
-
-/// Connection of a seat.
-#[derive(Default)]
-pub(super) struct Line {
-    pub mailbox: Option<Mailbox>,
-    pub generation: u64,
-    /// Sequence number of the last frame of the seat; `None` before the first frame, and if it is not known yet.
-    pub last: Option<u64>,
-    /// Sequence number of the last frame that the client acknowledged.
-    pub seen: Option<u64>,
-    /// Total stall time of the connection's thread at the last check, in milliseconds.
-    lost: u64,
-    /// Messages of the current command.
-    frames: Vec<OutgoingFrame>,
 }
 
 /// Part of a match that waits for a commit. Further commands are queued meanwhile.
