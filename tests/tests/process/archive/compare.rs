@@ -78,7 +78,7 @@ fn p_values_of_several_games_are_corrected() {
     let row = text.lines().find(|line| line.starts_with("small ")).expect("a row by the part's id");
     assert!(row.len() < 150 && text.lines().any(|line| line.starts_with("small: connect_four(")), "{text}");
     assert!(text.lines().any(|line| line.starts_with("tic_tac_toe  ")), "the only one of its kind: {text}");
-    assert!(text.contains("p (Holm)") && text.contains("needed: seeds that detect"), "{text}");
+    assert!(text.contains("p (Holm)") && text.contains("needed: number of seeds to detect"), "{text}");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn comparison_states_reason_for_missing_interval() {
     let at = one();
     let text = ludex(at.path(), &["compare", "one", "one", "--game", "tic_tac_toe"]).well();
     let why = "tic_tac_toe: the difference has no interval: all 3 seeds gave the same difference";
-    assert!(text.contains(why) && text.contains("seeds detect 30 points"), "{text}");
+    assert!(text.contains(why) && text.contains("seeds are needed to detect 30 points"), "{text}");
     let parts = &[("ttt", "tic_tac_toe", "random")];
     Run { name: "few", models: &[("model", "alphabeta depth=2")], parts, seeds: 1 }
         .write(&at.path().join("ludex-data"));

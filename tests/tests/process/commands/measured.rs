@@ -34,7 +34,10 @@ fn rate_metric_prints_values_of_imported_tables() {
             &["bad.csv", "--metric", "level"][..],
             "bad.csv: row 3, column draws: expected a whole number from 0 to 1000000, got \"-1\"",
         ),
-        (&["both.csv", "--metric", "wdl"], "both.csv: row 3, column wins: B against A is 2-0-0, but row 2 says 1-0-1"),
+        (
+            &["both.csv", "--metric", "wdl"],
+            "both.csv: row 3, column wins: expected 1-0-1 for B against A, the reverse of row 2, got 2-0-0",
+        ),
         (&["ladder.csv", "--metric", "elo"], "elo needs columns that this table of results lacks: cycle, order"),
         (&["ladder.csv", "--metric", "levl"], "unknown metric \"levl\"; did you mean level?"),
         (
