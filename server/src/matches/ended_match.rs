@@ -1,6 +1,8 @@
 //! Ended match of an event loop, without its record, which is read from the store when a client needs it.
 
 use ludex_play::machine::EndedState;
+use ludex_play::machine::interface::Input;
+use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::ResumedMatch;
 
 use super::line::{Line, all_have_seen};
@@ -14,6 +16,8 @@ pub(super) struct EndedMatch {
     pub state: EndedState,
     /// Commands that arrived while the record is being read; `None` if it is not being read.
     pub waiting: Option<Vec<MatchCommand>>,
+    /// True once the match is to be removed, after its waiting commands.
+    pub leaves: bool,
 }
 
 /// Consequence of a command for an ended match.
@@ -33,9 +37,9 @@ impl EndedMatch {
                 if let Some(line) = self.lines.get_mut(seat) {
                     line.seen = line.seen.max(Some(seq));
                 }
-                if all_have_seen(&self.lines, &self.handle) { EndedFlow::Leaves } else { EndedFlow::Stays }
+                if all_have_seen(&self.lines, &self.handle) { self.leave() } else { EndedFlow::Stays }
             }
-            MatchCommand::Forget => EndedFlow::Leaves,
+            MatchCommand::Forget => self.leave(),
             MatchCommand::Detach { seat, generation } => {
                 if let Some(line) = self.lines.get_mut(seat).filter(|line| line.generation == generation) {
                     line.mailbox = None;
@@ -57,6 +61,27 @@ impl EndedMatch {
                 let reads = self.waiting.is_some();
                 self.waiting.get_or_insert_default().push(command);
                 if reads { EndedFlow::Stays } else { EndedFlow::Rebuilds }
+            }
+        }
+    }
+
+    fn leave(&mut self) -> EndedFlow {
+        if std::mem::replace(&mut self.leaves, true) { EndedFlow::Stays } else { EndedFlow::Leaves }
+    }
+
+    /// Refuses the requests among the waiting commands, since the record cannot be read.
+    pub fn refuse_waiting(self) {
+        let error = Refusal::new(ErrorCode::Internal, "reading the record of the match failed; try again later");
+        for command in self.waiting.into_iter().flatten() {
+            match command {
+                MatchCommand::Input(Input::Act { seat, re, .. } | Input::Resign { seat, re })
+                | MatchCommand::Heard(_, Input::Act { seat, re, .. } | Input::Resign { seat, re }) => {
+                    if let Some(mailbox) = self.lines.get(seat).and_then(|line| line.mailbox.as_ref()) {
+                        mailbox.reply(re, error.clone());
+                    }
+                }
+                MatchCommand::Spectate { mailbox, re, .. } => mailbox.reply(re, error.clone()),
+                _ => {}
             }
         }
     }

@@ -248,7 +248,10 @@ impl EventLoop {
                 LoopCommand::Rebuild(number, read) => self.rebuild(number, *read),
                 LoopCommand::Remove(number) => {
                     self.matches.remove(&number);
-                    self.ended.remove(&number);
+                    // A match whose record is being read is removed after its waiting commands.
+                    if self.ended.get(&number).is_some_and(|ended| ended.waiting.is_none()) {
+                        self.ended.remove(&number);
+                    }
                 }
                 LoopCommand::Persist(done) => self.persist(done),
                 LoopCommand::Settle(done) => {
@@ -360,22 +363,34 @@ impl EventLoop {
         }
     }
 
-    /// Rebuilds an ended match and executes its waiting commands. Without a record, the match is removed.
+    /// Rebuilds an ended match and executes its waiting commands. Without a record, they are refused, and the match is
+    /// removed.
     fn rebuild(&mut self, number: u64, read: Result<(MatchSetup, Record), String>) {
         let Some(ended) = self.ended.remove(&number) else { return };
-        let (context, handle) = (self.context.clone(), ended.handle.clone());
-        let rebuilt = read.and_then(|parts| {
-            let rebuild = AssertUnwindSafe(|| LiveMatch::from_ended(context, number, ended, parts));
-            std::panic::catch_unwind(rebuild).map_err(|_| "the match panicked".to_owned())
-        });
+        let (handle, leaves, context) = (ended.handle.clone(), ended.leaves, self.context.clone());
+        let rebuilt = match read {
+            Ok(parts) => {
+                let rebuild = AssertUnwindSafe(|| LiveMatch::from_ended(context, number, ended, parts));
+                std::panic::catch_unwind(rebuild).map_err(|_| "the match panicked".to_owned())
+            }
+            Err(error) => {
+                ended.refuse_waiting();
+                Err(error)
+            }
+        };
         match rebuilt {
             Ok((live, commands)) => {
                 self.matches.insert(number, Box::new(live));
                 self.with_match(number, |live, writes| live.handle_all(commands, writes));
+                if leaves {
+                    self.matches.remove(&number);
+                }
             }
             Err(error) => {
-                tracing::error!(match_id = %handle.entry().match_id, error, "reading an ended match failed");
-                self.close(number, &handle);
+                tracing::error!(match_id = %handle.entry().match_id, error, "rebuilding an ended match failed");
+                if !leaves {
+                    self.close(number, &handle);
+                }
             }
         }
     }

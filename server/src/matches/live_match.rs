@@ -226,7 +226,7 @@ impl LiveMatch {
     pub(super) fn into_ended(mut self) -> EndedMatch {
         self.number_last_frames();
         let lines = self.lines.into_boxed_slice();
-        EndedMatch { handle: self.handle, lines, state: self.machine.into_ended(), waiting: None }
+        EndedMatch { handle: self.handle, lines, state: self.machine.into_ended(), waiting: None, leaves: false }
     }
 
     /// Rebuilds a match that has ended, and returns the commands that it must execute.
@@ -236,10 +236,11 @@ impl LiveMatch {
         ended: EndedMatch,
         (setup, record): (MatchSetup, Record),
     ) -> (Self, Vec<MatchCommand>) {
-        let EndedMatch { handle, lines, state, waiting } = ended;
+        let EndedMatch { handle, lines, state, waiting, leaves } = ended;
         let machine = MatchMachine::from_ended(setup, record, state, context.now());
         let mut live = Self::new(context, number, machine, handle, ServerAgents::new(Vec::new()), 0, None);
         live.lines = lines.into_vec();
+        live.leaves = leaves;
         (live, waiting.unwrap_or_default())
     }
 

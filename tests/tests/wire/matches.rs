@@ -8,6 +8,7 @@ use ludex_protocol::record::RecordParts;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
 use ludex_server::suites::Suites;
+use ludex_store::Write;
 use ludex_tests::bot::{act, first};
 use ludex_tests::client::ClientEnd;
 use ludex_tests::{Bot, Client, Server};
@@ -145,6 +146,21 @@ async fn match_is_forgotten_after_client_acknowledges_end() {
     }
     assert_eq!(bot.call("resign", again).await["code"], "unknown_match");
     record(&server, &id).await;
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn ended_match_whose_record_is_missing_refuses_requests() {
+    let server = Server::start(|_| {}).await;
+    let mut bot = Bot::new(server.address, "mybot").await;
+    bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 1})).await;
+    bot.play(1, first).await;
+    let id = bot.only().0.to_owned();
+    server.hub.store.catch_up().await;
+    server.hub.store.write(vec![Write::MatchGone { id: id.clone() }]).await.unwrap();
+    let resign = json!({"match": id});
+    assert_eq!(bot.call("resign", resign.clone()).await["code"], "internal");
+    assert_eq!(bot.call("resign", resign).await["code"], "unknown_match");
     server.stop().stopped().await;
 }
 
