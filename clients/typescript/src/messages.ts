@@ -211,7 +211,7 @@ export interface Limits {
   batch: number;
   /** Maximum size of one `batch` reply in bytes. */
   batch_bytes: number;
-  /** Maximum number of plies that the server's agents search for one request, summed over its environments. */
+  /** Maximum number of plies that the server's agents search for one request, summed over all its environments. */
   search: number;
   /** Maximum number of matches that a session plays or watches at the same time. */
   matches: number;
@@ -312,8 +312,8 @@ export interface PictureView {
   /** SVG document. Clickable elements carry `data-cell`. */
   svg: string;
   /**
-   * Cells to click, in order, for each legal action of the seat to move, by action id. Actions without cells are
-   * omitted.
+   * Cells to click for each legal action of the seat to move, in click order. The keys are action ids. Actions without
+   * cells are omitted.
    */
   gestures?: Record<string, string[]>;
 }
@@ -407,9 +407,9 @@ export interface SeatView {
 
 /** Episodes that ended before the client could act. Reported only here, never as rows of a batch. */
 export interface Skipped {
-  /** Position of each episode's row in this reply, one entry per episode. */
+  /** For each skipped episode, the position of its environment's row in this reply. */
   at: WireColumn;
-  /** Shape entries x P: returns of the skipped episodes. */
+  /** Shape entries x P: return of each seat in the skipped episode. */
   returns: WireColumn;
 }
 
@@ -562,7 +562,7 @@ export type Utility = 'zero_sum' | 'constant_sum' | 'general_sum' | 'identical';
 
 /** Final rows of ended episodes whose environments were reset in the same call. */
 export interface WireFinal {
-  /** Position of each entry's row in this reply. */
+  /** For each entry, the position of its environment's row in this reply. */
   at: WireColumn;
   /** The client's seat in the ended episode; present if the client plays exactly one seat. */
   seat?: WireColumn;
@@ -574,7 +574,7 @@ export interface WireFinal {
   struct?: unknown[];
   /** Final text views, in the form of `batch.text`. */
   text?: string[];
-  /** Shape entries x P: returns of the ended episodes. */
+  /** Shape entries x P: return of each seat in the ended episode. */
   returns: WireColumn;
   /** Number of moves of seats in the ended episodes. */
   length: WireColumn;
@@ -997,7 +997,7 @@ export interface Opened {
 
 /**
  * `batch`: reply to `reset`, `step` and `restore`. Contains one row per requested environment, in the order of the
- * request (R rows, P players, A actions).
+ * request. Shapes refer to R rows, P players and A actions.
  */
 export interface WireBatch {
   type: 'batch';
@@ -1006,7 +1006,7 @@ export interface WireBatch {
   env: number;
   /** Environment index of each row; absent: all environments. */
   envs?: WireColumn;
-  /** Shape R: the seat to move, or a value of `to_move`. */
+  /** Shape R: the seat to move, or one of the constants in the module `to_move` (chance, simultaneous, over). */
   to_move: WireColumn;
   /** Shape R: the client's seat; present if the client plays exactly one seat. */
   seat?: WireColumn;
@@ -1026,7 +1026,7 @@ export interface WireBatch {
   reward: WireColumn;
   /** Shape R x P: sum of rewards in the episode so far; present if requested. */
   returns?: WireColumn;
-  /** Shape R: 1 if the rules ended the episode. */
+  /** Shape R: 1 if the rules or a forfeit ended the episode. */
   terminated: WireColumn;
   /** Shape R: 1 if the step limit ended the episode. */
   truncated: WireColumn;
@@ -1063,8 +1063,8 @@ export interface Viewed {
   /** Name of the current phase, in games with several phases. */
   phase?: string;
   /**
-   * Key of the schema for the seat's documents in the spec's `proposals`. Absent: the seat does not act, or documents
-   * are not accepted.
+   * Key in the spec's `proposals`: names the JSON Schema for the seat's documents. Absent: the seat does not act, or
+   * documents are not accepted.
    */
   schema?: string;
 }
@@ -1163,7 +1163,10 @@ export interface TurnMessage {
   view: SeatView;
   /** Name of the current phase, in games with several phases. */
   phase?: string;
-  /** Key of the schema for documents of this turn in the spec's `proposals`. Absent: documents are not accepted. */
+  /**
+   * Key in the spec's `proposals`: names the JSON Schema for documents in this turn. Absent: documents are not
+   * accepted.
+   */
   schema?: string;
 }
 

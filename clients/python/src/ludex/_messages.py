@@ -590,7 +590,7 @@ class Limits(TypedDict):
         batch: Maximum number of environments per handle.
         batch_bytes: Maximum size of one `batch` reply in bytes.
         search: Maximum number of plies that the server's agents search for one request,
-            summed over its environments.
+            summed over all its environments.
         matches: Maximum number of matches that a session plays or watches at the same time.
         joins: Maximum number of active joins per session.
         owner_envs: Maximum number of environments over all sessions of one owner.
@@ -1011,14 +1011,14 @@ class FinalRows(TypedDict):
     """Final rows of ended episodes whose environments were reset in the same call.
 
     Attributes:
-        at: Position of each entry's row in this reply.
+        at: For each entry, the position of its environment's row in this reply.
         seat: The client's seat in the ended episode; present if the client plays exactly one
             seat.
         obs: Final observations, in the form of `batch.obs`.
         info: Final information states, in the form of `batch.info`.
         struct: Final structured views, in the form of `batch.struct`.
         text: Final text views, in the form of `batch.text`.
-        returns: Shape entries x P: returns of the ended episodes.
+        returns: Shape entries x P: return of each seat in the ended episode.
         length: Number of moves of seats in the ended episodes.
     """
 
@@ -1037,8 +1037,8 @@ class Skipped(TypedDict):
     batch.
 
     Attributes:
-        at: Position of each episode's row in this reply, one entry per episode.
-        returns: Shape entries x P: returns of the skipped episodes.
+        at: For each skipped episode, the position of its environment's row in this reply.
+        returns: Shape entries x P: return of each seat in the skipped episode.
     """
 
     at: ColumnU4
@@ -1047,12 +1047,13 @@ class Skipped(TypedDict):
 
 class Batch(TypedDict):
     """`batch`: reply to `reset`, `step` and `restore`. Contains one row per requested
-    environment, in the order of the request (R rows, P players, A actions).
+    environment, in the order of the request. Shapes refer to R rows, P players and A actions.
 
     Attributes:
         env: Handle of the environments.
         envs: Environment index of each row; absent: all environments.
-        to_move: Shape R: the seat to move, or a value of [`to_move`].
+        to_move: Shape R: the seat to move, or one of the constants in the module [`to_move`]
+            (chance, simultaneous, over).
         seat: Shape R: the client's seat; present if the client plays exactly one seat.
         obs: Observation of the observing seat; first axis R (R x P with `observer = all`).
         info: Perfect-recall information state; first axis as in `obs`.
@@ -1062,7 +1063,7 @@ class Batch(TypedDict):
         chance: Shape R: the outcomes of chance nodes; only with `chance = "client"`.
         reward: Shape R x P: reward since the client's previous action in the environment.
         returns: Shape R x P: sum of rewards in the episode so far; present if requested.
-        terminated: Shape R: 1 if the rules ended the episode.
+        terminated: Shape R: 1 if the rules or a forfeit ended the episode.
         truncated: Shape R: 1 if the step limit ended the episode.
         length: Shape R: number of moves of seats in the episode so far.
         episode: Shape R: episode number of the environment.
@@ -1098,8 +1099,8 @@ class PictureView(TypedDict):
 
     Attributes:
         svg: SVG document. Clickable elements carry `data-cell`.
-        gestures: Cells to click, in order, for each legal action of the seat to move, by
-            action id. Actions without cells are omitted.
+        gestures: Cells to click for each legal action of the seat to move, in click order.
+            The keys are action ids. Actions without cells are omitted.
     """
 
     svg: str
@@ -1120,8 +1121,8 @@ class Viewed(TypedDict):
         parsed: Ids of the texts in the request's `parse`; `null` for a text that is not an
             action.
         phase: Name of the current phase, in games with several phases.
-        schema: Key of the schema for the seat's documents in the spec's `proposals`. Absent:
-            the seat does not act, or documents are not accepted.
+        schema: Key in the spec's `proposals`: names the JSON Schema for the seat's documents.
+            Absent: the seat does not act, or documents are not accepted.
     """
 
     tensor: NotRequired[dict[str, Tensor] | None]
@@ -1296,8 +1297,8 @@ class TurnFrame(_TurnFrame):
         names: Text of each legal action, in the order of `legal` (view `texts`).
         view: Views of the state for the seat.
         phase: Name of the current phase, in games with several phases.
-        schema: Key of the schema for documents of this turn in the spec's `proposals`.
-            Absent: documents are not accepted.
+        schema: Key in the spec's `proposals`: names the JSON Schema for documents in this
+            turn. Absent: documents are not accepted.
     """
 
     seq: int
@@ -1438,7 +1439,7 @@ class MatchEventMove(MatchEventBase):
         text: Text of the move.
         ms: Thinking time of the move in milliseconds.
         forced: True if the agent did not choose the move: a move of the illegal-move policy,
-            a seat's only legal move, or a move of the given start.
+            a seat's only legal move, or a move of the start that the suite prescribes.
     """
 
     kind: Literal["move"]
@@ -1807,8 +1808,8 @@ class Record(TypedDict):
         illegal: Handling of illegal moves.
         seed_commit: Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's
             decimal text.
-        start: Number of events in the given start, which neither the agents nor the seed
-            determine.
+        start: Number of first events that the suite prescribes. Neither the agents nor the
+            seed determine these events.
         started: Start time, UTC in RFC 3339.
         events: Events in order of play.
         returns: Return of each seat.
@@ -1921,7 +1922,7 @@ class MoveRecord(TypedDict):
         tries: Refused attempts before the move.
         notes: Notes that accompanied the move.
         forced: True if the agent did not choose the move: a move of the illegal-move policy,
-            a seat's only legal move, or a move of the given start.
+            a seat's only legal move, or a move of the start that the suite prescribes.
         more: True if more moves of the same joint turn follow.
     """
 
