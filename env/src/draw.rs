@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn make_key_hashes_documented_text() {
+    fn episode_key_is_hash_of_documented_text() {
         for (game, seed) in [("go", 0), ("kuhn_poker", 7), ("iterated_prisoners_dilemma", u64::MAX), ("liars_dice", 99)]
         {
             for first in [0, 9_998, u64::MAX - 5] {

@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn split_separates_name_and_parameters() {
+    fn game_string_is_split_into_name_and_parameters() {
         let (name, p) = split("x(a=1,b=1;3;5,c=[1,2],d=matrix_pd(),e=\"a,b\", f = True)").unwrap();
         assert_eq!(name, "x");
         assert_eq!(

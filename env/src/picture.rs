@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mark_last_ignores_unknown_cells() {
+    fn unknown_cells_are_not_marked_as_last_move() {
         let mut sketch = Sketch::new(10, 10);
         sketch.cell("a<1", [0, 0, 5, 5]);
         sketch.cell("b1", [5, 0, 5, 5]);

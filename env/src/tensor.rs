@@ -85,7 +85,7 @@ pub fn spread_bits(words: &[u64], out: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn spread_writes_one_byte_per_bit() {
+    fn each_bit_is_spread_to_a_byte() {
         for b in 0..256u64 {
             let want: Vec<u8> = (0..8).map(|i| (b >> i & 1) as u8).collect();
             assert_eq!(super::spread(b).to_vec(), want, "{b}");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn put_bits_writes_up_to_64_cells() {
+    fn bits_are_written_to_outputs_of_every_length() {
         let bits = 0x9e37_79b9_7f4a_7c15;
         for n in 0..=64 {
             let mut out = vec![0xa5; n];
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn spread_bits_leaves_bytes_beyond_last_word_unchanged() {
+    fn spreading_bits_leaves_bytes_beyond_last_word_unchanged() {
         let words = [0x8000_0000_0000_0005, 0b1_0110];
         for len in 0..=128 {
             let mut out = vec![7; len];

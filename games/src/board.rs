@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn stones_of_reads_output_of_row() {
+    fn stones_are_read_back_from_drawn_row() {
         let owners = [None, Some(0), Some(1), None, Some(1)];
         let drawn = row(owners.into_iter(), ['b', 'w']);
         assert_eq!(drawn, ".bw.w");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn winner_gets_one_and_loser_minus_one() {
+    fn winner_and_loser_get_opposite_returns() {
         let of = |winner| {
             let mut out = [9.0; 2];
             returns(winner, &mut out);

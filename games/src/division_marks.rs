@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_negotiation_emits_only_mark_agreed() {
+    fn failed_negotiation_emits_only_the_mark_named_agreed() {
         assert_eq!(marks(None), [(0, "agreed", 0.0), (1, "agreed", 0.0)]);
     }
 }

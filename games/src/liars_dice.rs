@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn uninvolved_seat_is_not_part_of_result() {
+    fn seat_uninvolved_in_final_call_gets_zero_return() {
         assert_eq!(played("players=3", &[1, 2, 3], "1-4 2-2 Liar").returns(), [0.0, -1.0, 1.0]);
         assert_eq!(played("players=3", &[1, 2, 6], "1-4 2-2 Liar").returns(), [0.0, 1.0, -1.0]);
     }

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn view_copies_unaligned_bytes() {
+    fn tensor_view_copies_unaligned_bytes() {
         let bytes = [1u8, 2, 3, 4, 5, 6, 7, 8, 9];
         for from in 0..=1 {
             let bytes = &bytes[from..from + 8];

@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn get_beyond_end_returns_none() {
+    fn column_has_no_element_beyond_end() {
         let mut column = Column::<i16>::from([1, 2]);
         column.set(1, -2);
         assert_eq!(column.get(1), Some(-2));

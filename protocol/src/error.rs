@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn did_you_mean_suggests_nearest_name_and_lists_all_names() {
+    fn error_text_suggests_nearest_name_and_lists_all_names() {
         assert_eq!(did_you_mean("ches", &["chess", "go"]), "; did you mean chess? Allowed: chess, go");
         assert_eq!(did_you_mean("zzz", &["chess".to_owned()]), "; allowed: chess");
         assert_eq!(did_you_mean("ches", &[] as &[&str]), "");

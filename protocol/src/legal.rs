@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn legal_deserializes_from_ids_or_ranges() {
+    fn legal_actions_deserialize_from_ids_or_ranges() {
         let ids: Legal = serde_json::from_str("[0,4,9]").unwrap();
         let ranges: Legal = serde_json::from_str("[[0,4],[9,9]]").unwrap();
         assert_eq!(ids, Legal::Ids(vec![0, 4, 9]));

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn is_whole_detects_wrong_shape() {
+    fn tensor_with_oversized_shape_is_not_whole() {
         let tensor = Tensor { d: Dtype::U1, s: vec![u32::MAX; 4], b: vec![] };
         assert_eq!(tensor.elements(), None);
         assert!(!tensor.is_whole());

@@ -151,7 +151,7 @@ mod tests {
     /// Checks that manuals contain no facts that only programs need, no rules of other games and no unfilled
     /// placeholders.
     #[test]
-    fn manual_mentions_only_its_own_parameters() {
+    fn manual_contains_no_parameter_names_or_developer_terms() {
         for game in games() {
             let page = PlayerManual::new(&game, RulesShown::Long, "").unwrap();
             let all = [page.rules, page.actions, page.encoding].join("\n");
@@ -217,7 +217,7 @@ mod tests {
     /// Checks that the manual explains the notation while rules are proposed, and omits it once the position contains
     /// the rules.
     #[test]
-    fn manual_with_phases_selects_relevant_parts() {
+    fn manual_contains_only_parts_for_the_given_phase() {
         let game = ludex_games::load("free_style").unwrap();
         let [all, negotiate, play] =
             ["", "negotiate", "play"].map(|asked| PlayerManual::new(&game, RulesShown::Long, asked).unwrap());

@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn swap_exchanges_rows_and_columns() {
+    fn transposed_board_has_exchanged_rows_and_columns() {
         let named = transpose_board("B\n  0 1 2\n0 a b c\n1 d e f\n2 g h i\nthe end");
         assert_eq!(named.as_deref(), Some("B\n  0 1 2\n0 a d g\n1 b e h\n2 c f i\nthe end"));
         let unnamed = transpose_board(" 0 1 2\n a b c\n d e f\n g h i");

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn own_directory_is_not_readable() {
+    fn directory_of_program_is_not_readable() {
         let folder = tempfile::tempdir().unwrap();
         let bot = folder.path().join("bot");
         std::fs::write(&bot, "").unwrap();

@@ -40,7 +40,7 @@ fn tit_for_tat_copies_opponent_in_either_seat() {
 }
 
 #[test]
-fn tit_for_tat_refuses_other_games() {
+fn tit_for_tat_refuses_unsupported_games() {
     let e = build("tit_for_tat", &game("tic_tac_toe")).err().unwrap();
     assert!(unfit(&e));
     assert!(e.message.contains("iterated_prisoners_dilemma"), "{e}");

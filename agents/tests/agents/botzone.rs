@@ -154,7 +154,7 @@ fn programs_play_with_simplified_interaction() {
 }
 
 #[test]
-fn failures_use_botzone_verdicts() {
+fn program_failures_are_reported_with_botzone_verdicts() {
     let folder = tempfile::tempdir().unwrap();
     let fails = |text: &str, more: &str, wait: Option<u64>| {
         let spec = script(&folder, "bad.py", text, more);

@@ -67,7 +67,7 @@ fn landlord_bots_move_legally_under_all_rules() {
 }
 
 #[test]
-fn card_bots_refuse_other_games() {
+fn card_bots_refuse_unsupported_games() {
     let (holdem, landlord) = (game("texas_holdem"), game("fight_the_landlord"));
     HOLDEM.iter().for_each(|b| assert!(build(b, &landlord).err().unwrap().message.contains("texas_holdem")));
     LANDLORD.iter().for_each(|b| assert!(build(b, &holdem).err().unwrap().message.contains("fight_the_landlord")));

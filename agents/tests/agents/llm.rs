@@ -205,7 +205,7 @@ fn unpaired_surrogate_does_not_invalidate_reply() {
 }
 
 #[test]
-fn key_never_appears_in_errors() {
+fn api_key_never_appears_in_errors() {
     let key = std::env::var("PATH").unwrap();
     let endpoint = Endpoint::new(|_, request| error(401, &format!("you sent {}", request.headers["authorization"])));
     let e = first(&endpoint, "key_env=PATH").unwrap_err();
@@ -273,7 +273,7 @@ fn deadline_and_endpoint_timeout_give_different_errors() {
 }
 
 #[test]
-fn missing_key_is_refused_at_build() {
+fn missing_api_key_is_refused_at_build() {
     for spec in [
         "llm model=m key_env=LUDEX_TEST_NO_SUCH_KEY",
         "llm model=m base_url=http://127.0.0.1:1/v1 key_env=LUDEX_TEST_NO_SUCH_KEY",
@@ -500,7 +500,7 @@ fn failed_journal_write_stops_the_agent() {
 }
 
 #[test]
-fn stub_metadata_contains_only_the_view() {
+fn request_metadata_for_stub_contains_only_the_view() {
     let endpoint = Endpoint::saying(&["Answer: Pass"]);
     let game = game("kuhn_poker");
     let past = [
@@ -525,7 +525,7 @@ fn stub_metadata_contains_only_the_view() {
 }
 
 #[test]
-fn probe_makes_five_calls() {
+fn probe_detects_which_features_endpoint_supports() {
     let endpoint = Endpoint::saying(&[
         "ready",
         r#"{"move": "x(0,0)"}"#,
@@ -567,7 +567,7 @@ fn in_turn(spec: &str, state: &dyn DynState, turn: u32, attempts: &[PriorAttempt
 }
 
 #[test]
-fn chat_continues_one_conversation() {
+fn prompting_chat_continues_conversation_of_previous_turns() {
     let said = [
         r#"{"reason": "middle", "move": "x(1,1)"}"#,
         "I do not know",
@@ -612,7 +612,7 @@ fn chat_continues_one_conversation() {
 }
 
 #[test]
-fn parts_method_parses_the_last_part() {
+fn prompting_parts_takes_the_move_from_the_last_part() {
     let endpoint = Endpoint::saying(&[r#"{"situation": "empty", "reasons": "x(0,0) is worse", "move": "x(1,1)"}"#]);
     assert_eq!(first(&endpoint, "prompting=parts").unwrap().mv, Some(Move::Id(4)));
     let schema = &endpoint.requests()[0].body["response_format"]["json_schema"]["schema"];

@@ -227,7 +227,7 @@ fn prompt_digest_is_independent_of_the_model() {
 }
 
 #[test]
-fn forecast_needs_no_endpoint() {
+fn number_of_calls_is_forecast_without_endpoint() {
     let spec = |args: &str| AgentSpec::parse(&format!("llm model=m {args}")).unwrap();
     for (args, calls) in [
         ("", 1.0),
@@ -312,7 +312,7 @@ fn prompt_mentions_simultaneous_moves() {
 }
 
 #[test]
-fn summarized_moves_are_explained() {
+fn prompt_explains_lines_that_stand_for_many_moves() {
     let told = |id: &str| {
         let game = game(id);
         let (state, _) = walk(&game, 1, 0);
@@ -349,7 +349,7 @@ fn manual_depends_on_parameters() {
 }
 
 #[test]
-fn prompt_explains_swapped_board() {
+fn prompt_explains_exchanged_rows_and_columns() {
     let game = game("connect_four");
     let (state, _) = walk(&game, 3, 4);
     let text = all("llm model=m swap=true", &game, &*state, &[]);

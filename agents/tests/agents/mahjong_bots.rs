@@ -56,7 +56,7 @@ fn mahjong_bots_move_legally_in_every_preset() {
 }
 
 #[test]
-fn mahjong_bots_refuse_other_games() {
+fn mahjong_bots_refuse_unsupported_games() {
     for bot in BOTS {
         assert!(build(bot, &game("hanabi")).err().unwrap().message.contains("mcr_mahjong"));
         let refused = build(bot, &game("mcr_mahjong(preset=botzone_errors)")).err().unwrap();
@@ -86,7 +86,7 @@ fn each_mahjong_level_beats_the_level_below() {
 
 /// Checks the measured table: all scores against the level below are from 0.7 to 0.9.
 #[test]
-fn measured_scores_against_level_below_are_moderate() {
+fn documented_scores_against_next_weaker_bot_are_moderate() {
     let g = game("mcr_mahjong");
     let line = |level: usize| {
         let rung = &g.spec().anchors[level];

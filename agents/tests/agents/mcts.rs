@@ -109,7 +109,7 @@ fn search_ignores_hidden_cards() {
 }
 
 #[test]
-fn peek_uses_hidden_cards_and_is_declared() {
+fn search_set_to_peek_declares_use_of_hidden_cards() {
     let g = game("kuhn_poker");
     let draw = Draw::new(g.id(), 5, 0);
     let peek = build("mcts sims=200 peek=true", &g).unwrap();

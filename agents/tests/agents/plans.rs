@@ -90,7 +90,7 @@ fn deadline_cuts_planning() {
 }
 
 #[test]
-fn planners_refuse_other_games() {
+fn planners_refuse_unsupported_games() {
     let refusal = build("best_answer", &game("chess")).err().unwrap();
     assert!(unfit(&refusal) && refusal.message.contains("battle_cards"), "{refusal}");
 }

@@ -67,7 +67,7 @@ fn refused_spec_lists_allowed_values() {
 }
 
 #[test]
-fn external_agents_report_their_class() {
+fn specs_report_class_of_external_agents() {
     let spec = AgentSpec::parse("llm model=m prompting=cot").unwrap();
     assert_eq!(spec.class(), AgentClass::Model);
     assert_eq!(AgentSpec::parse("uci cmd=x").unwrap().class(), AgentClass::External);
@@ -153,7 +153,7 @@ fn wrapper_forwards_methods_it_does_not_override() {
 }
 
 #[test]
-fn host_can_add_agents() {
+fn host_program_can_add_agents_to_roster() {
     const MINE: AgentEntry = AgentEntry::new("mine", "somebody else's", |spec, _| {
         let plies = spec.int("plies").unwrap_or(0);
         Ok(Arc::new(wrap(Arc::new(Random), move |agent, ask| Ok(agent.act(ask)?.note("plies", plies)))))

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn last_object_returns_last_complete_object() {
+fn last_complete_object_of_text_is_returned() {
     for (text, object) in [
         ("", None),
         ("no object", None),
@@ -23,7 +23,7 @@ fn last_object_returns_last_complete_object() {
 }
 
 #[test]
-fn last_object_is_fast_on_hostile_text() {
+fn search_for_last_object_is_fast_on_hostile_text() {
     for part in ["{", "{\"a\":", "{\"a\":[{},", "[", "{\"a\":1}"] {
         let text = part.repeat(60_000 / part.len());
         assert!(last_object(&text).is_ok(), "{part}");
@@ -42,7 +42,7 @@ fn size_is_checked_before_schema() {
 }
 
 #[test]
-fn check_reports_issues_up_to_limit() {
+fn schema_check_reports_issues_up_to_limit() {
     let schema = json!({
         "type": "object",
         "properties": {"n": {"type": "integer", "maximum": 9}, "name": {"type": "string", "maxLength": 3}},

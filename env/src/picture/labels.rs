@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrap_breaks_lines_at_spaces() {
+    fn long_lines_are_wrapped_at_spaces() {
         assert_eq!(wrap("one two three", 8), ["one two ", "three"]);
         assert_eq!(wrap("aaaaaaaaaaaa b", 8), ["aaaaaaaa", "aaaa b"]);
         assert_eq!(wrap("a\n\nb", 8), ["a", "", "b"]);

@@ -203,7 +203,7 @@ mod tests {
     const GOLDEN: &str = "7be0c7d153bd5208507b191484c5a04d6dde22583f526bb76bac40f3a54f93b7";
 
     #[test]
-    fn chain_equals_golden_digest() {
+    fn incremental_digest_equals_golden_value() {
         let record = golden();
         assert_eq!(of(&record), GOLDEN);
         let mut chain =

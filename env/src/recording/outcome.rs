@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn outcome_is_none_without_opponents_or_after_failure() {
+    fn game_without_opponents_or_with_failure_has_no_winner() {
         assert_eq!(outcomes(&spec(Utility::Identical), &[5.0, 5.0], EndReason::Finished, None), [Nobody; 2]);
         assert_eq!(outcomes(&spec(Utility::ZeroSum), &[1.0, -1.0], EndReason::InfraError, None), [Nobody; 2]);
     }

@@ -218,7 +218,7 @@ fn repetition_loses_if_configured() {
 
 /// Each board in the view is stored before the move flips pieces.
 #[test]
-fn view_steps_show_boards_before_flips() {
+fn view_lists_boards_before_flips_as_steps() {
     let rows = ["x.....o", ".......", ".......", "...o...", ".......", ".......", "o.....x"];
     let mut s = position(rows, 0, "preset=botzone");
     // x jumps to c5, next to d4, and flips the piece on d4.

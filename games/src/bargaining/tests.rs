@@ -130,7 +130,7 @@ fn invalid_documents_are_refused() {
 }
 
 #[test]
-fn sampled_states_cover_possible_draws_evenly() {
+fn sampled_states_cover_possible_values_evenly() {
     let g = Bargaining::new(Params::default()).unwrap();
     let mut s = g.start();
     let pool = g.pools.iter().position(|p| p.counts == [1, 1, 5]).unwrap();

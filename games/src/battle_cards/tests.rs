@@ -63,7 +63,7 @@ fn growth_taunt_and_element_bonus_affect_battle() {
 }
 
 #[test]
-fn shield_excess_damage_and_death_damage_affect_battle() {
+fn battle_applies_shields_excess_damage_and_death_damage() {
     is(
         "BanditLeader MoltenHound",
         "EliteSoldier StoneWarrior VineProtector",
@@ -75,7 +75,7 @@ fn shield_excess_damage_and_death_damage_affect_battle() {
 }
 
 #[test]
-fn double_attack_priority_revival_and_summoning_affect_battle() {
+fn battle_applies_double_attacks_priority_revival_and_summoning() {
     is(
         "TideGuardian Phoenix | Paladin",
         "King Paladin",
@@ -347,7 +347,7 @@ fn targets_follow_taunt_and_priority() {
 
 /// The repository's rules have no element bonus: a fire damage of 2 on nature stays 2.
 #[test]
-fn repo_rules_ignore_elements() {
+fn rules_set_to_repo_ignore_elements() {
     let log = fight_under(Rules::Repo, "FireLizard", "AncientTreant").1.events();
     assert_eq!(log[2], json!(["hit", "i0", "d0", 2, 2]));
 }

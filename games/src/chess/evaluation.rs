@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn pawn_squares_equal_expected_sets() {
+    fn pawns_have_expected_squares_ahead_and_attacked_squares() {
         assert_eq!(ahead(Color::White, Square::E7), Bitboard::from_rank(shakmaty::Rank::Eighth));
         assert_eq!(ahead(Color::White, Square::A8), Bitboard::EMPTY);
         assert_eq!(ahead(Color::Black, Square::C2), Bitboard::from_rank(shakmaty::Rank::First));

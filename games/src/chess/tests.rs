@@ -332,7 +332,7 @@ fn illegal_moves_are_explained() {
 }
 
 #[test]
-fn arrays_are_egocentric() {
+fn arrays_show_board_from_side_of_viewer() {
     let game = game(Params::default());
     let s = play(&game, "e4 Nf6 Ke2");
     let mut mine = vec![0; 21 * 64];
@@ -419,7 +419,7 @@ fn black_sees_board_from_its_side() {
 }
 
 #[test]
-fn drawing_repetition_has_warning() {
+fn move_that_draws_by_repetition_has_warning() {
     let dance = "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1";
     let told = |params: Params, moves: &str| {
         let g = game(params);

@@ -134,7 +134,7 @@ fn vulnerability_shield_poison_and_burning_affect_battle() {
 }
 
 #[test]
-fn quicksand_seed_link_and_healing_from_zero_hp_affect_battle() {
+fn battle_applies_delayed_damage_linked_damage_and_healing() {
     let log = fight(
         [25, 40],
         "Dark shadow_claw x3; Fire flame_splash x3; Water stream_pierce x3",
@@ -527,7 +527,7 @@ fn defenders_win_if_both_sides_fall() {
 /// Of the 36 ordered pairs, four have the factor 1.2 and their reverses 0.8. Light and dark have 1.5 on each other. All
 /// other pairs have the factor 1.
 #[test]
-fn elements_strengthen_each_other_in_cycle() {
+fn each_element_is_strong_against_next_in_cycle() {
     let of = |user: &str, target: &str| {
         let n = |name: &str| NAMES.iter().position(|n| *n == name).unwrap() as u8;
         factor(n(user), n(target))

@@ -232,7 +232,7 @@ fn bombs_rocket_and_spring_double_stake() {
 }
 
 #[test]
-fn bidding_lasts_one_round() {
+fn bidding_lasts_a_single_round_under_botzone_rules() {
     let landlord = |bids: &str| {
         let mut s = dealt("fight_the_landlord(preset=botzone2)");
         play(&mut *s, bids);
@@ -250,7 +250,7 @@ fn bidding_lasts_one_round() {
 }
 
 #[test]
-fn auction_continues_until_two_passes() {
+fn bidding_continues_until_two_passes_under_openspiel_rules() {
     let mut s = dealt("dou_dizhu");
     // Card 1 of the deal is face up, so p1 bids first.
     assert_eq!(s.turn(), ToMove::Seat(1));
@@ -326,7 +326,7 @@ fn invalid_queries_are_refused() {
 }
 
 #[test]
-fn determinizations_are_uniform() {
+fn sampled_deals_of_unseen_cards_are_uniform() {
     // Six unseen cards, of which each seat can have only some.
     let pool = [0, 1, 2, 3, 8, 12].map(card);
     let need = [2, 3, 1];

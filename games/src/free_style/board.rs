@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_have_expected_counts() {
+    fn lines_of_each_length_have_expected_counts() {
         let count = |len, orth, diag| stretches(len, orth, diag).len();
         assert_eq!((count(4, true, false), count(4, false, true), count(3, true, true)), (20, 8, 48));
         assert_eq!((count(5, true, true), count(2, true, true)), (12, 72));

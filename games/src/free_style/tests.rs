@@ -24,7 +24,7 @@ const BULLETS: [(&str, &[&str]); 16] = [
         &[
             "end_conditions_are_checked_for_mover_first",
             "effects_apply_in_order_to_pieces_selected_before_first_effect",
-            "ply_cap_scores_board",
+            "board_is_scored_at_limit_of_plies",
         ],
     ),
     (
@@ -32,10 +32,10 @@ const BULLETS: [(&str, &[&str]); 16] = [
         &[
             "setup_pieces_use_up_unique_numbers",
             "zones_restrict_placements_of_each_seat",
-            "supply_counts_placements_only",
+            "pieces_of_setup_do_not_use_up_supply",
         ],
     ),
-    ("near", &["near_condition_is_ignored_for_first_placement", "near_values_opp4_opp8_and_away4_restrict_placements"]),
+    ("near", &["first_placement_needs_no_own_neighbor", "placements_respect_distance_to_opposing_and_own_pieces"]),
     ("sum_max at its limit", &["only_zero_is_legal_when_sum_is_used_up", "setup_pieces_use_up_unique_numbers"]),
     (
         "moving",
@@ -45,27 +45,24 @@ const BULLETS: [(&str, &[&str]); 16] = [
             "first_matching_move_action_decides_capture",
         ],
     ),
-    ("onto", &["onto_condition_limits_capturable_numbers", "failed_comparison_uses_ply_and_reveals_both_numbers"]),
+    ("onto", &["move_condition_limits_capturable_numbers", "failed_capture_uses_ply_and_reveals_both_numbers"]),
     (
         "effects",
         &[
-            "neighbors_flip_by_owner",
+            "effect_flips_neighbors_of_selected_owners",
             "sandwich_needs_own_piece_at_far_end",
-            "line_rest_effect_affects_other_pieces_of_line",
-            "conditions_compare_numbers",
+            "effect_on_rest_of_line_spares_the_placed_piece",
+            "effect_conditions_compare_numbers_of_pieces",
         ],
     ),
-    (
-        "numbers under effects",
-        &["changed_numbers_stay_in_range_of_kind", "numbers_stay_used_after_effect_changes_them"],
-    ),
+    ("numbers under effects", &["changed_numbers_stay_in_range_of_kind", "original_number_stays_used_after_effect"]),
     ("line", &["line_condition_respects_exact_length_and_directions", "line_completed_by_flip_wins_for_opponent"]),
-    ("supply_out", &["supply_counts_placements_only", "end_conditions_are_checked_for_mover_first"]),
+    ("supply_out", &["pieces_of_setup_do_not_use_up_supply", "end_conditions_are_checked_for_mover_first"]),
     (
         "other ends",
         &[
-            "reach_and_eliminated_conditions_end_game",
-            "stuck_condition_supports_each_result",
+            "reaching_zone_or_eliminating_all_pieces_ends_game",
+            "seat_without_action_loses_draws_or_scores_as_configured",
             "neighbors_flip_until_board_is_full_under_f1",
         ],
     ),
@@ -82,11 +79,11 @@ const BULLETS: [(&str, &[&str]); 16] = [
         "contact",
         &[
             "contact_reveals_numbers_before_effects_remove_pieces",
-            "failed_comparison_uses_ply_and_reveals_both_numbers",
+            "failed_capture_uses_ply_and_reveals_both_numbers",
             "revealed_piece_stays_revealed_after_move",
         ],
     ),
-    ("hidden", &["bump_on_hidden_piece_is_a_ply_but_seat_moves_again", "hidden_numbers_are_visible_to_owner_only"]),
+    ("hidden", &["placement_on_hidden_piece_uses_ply_but_not_turn", "hidden_numbers_are_visible_to_owner_only"]),
     (
         "simultaneous",
         &[

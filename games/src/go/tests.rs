@@ -237,7 +237,7 @@ fn superko_parameter_decides_result_of_repetition() {
 }
 
 #[test]
-fn botzone_superko_counts_passes_and_exchanged_colors() {
+fn botzone_superko_treats_passes_and_exchanged_colors_as_repetition() {
     // The last move leaves one white stone on a1. After the first move, there was one black stone on a1.
     let exchanged = "a1 b1 a2 b2 a2 a1 a2 a1 b1 pass b2 a1";
     assert_eq!(end(&*on_2x2("loses", exchanged)), ("repetition".into(), vec![1.0, -1.0]));

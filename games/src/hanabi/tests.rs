@@ -220,7 +220,7 @@ fn error_identifies_the_invalid_parameter() {
 }
 
 #[test]
-fn seer_sees_all_cards() {
+fn observation_type_seer_shows_all_cards() {
     let g = table("hanabi(observation_type=seer)");
     let mut s = g.start();
     while s.turn() == ToMove::Chance {

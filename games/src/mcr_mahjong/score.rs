@@ -457,7 +457,8 @@ impl Whole<'_> {
     }
 }
 
-/// Returns the fan of the wait that the winning tile completes in this division, if any.
+/// Returns the wait fan that fits the winning tile in this division: edge wait, closed wait or single wait. Returns
+/// `None` if none fits. The caller checks that no other tile kind completes the hand.
 fn wait(standing: &[Set], pair: Tile, win: Tile) -> Option<Fan> {
     let chows = || standing.iter().filter_map(|s| s.checked_sub(CHOWS)).map(|low| (low % RANKS as u8, low));
     if chows().any(|(rank, low)| rank == 0 && win == low + 2 || rank == 6 && win == low) {

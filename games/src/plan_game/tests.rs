@@ -53,7 +53,7 @@ fn defenders(names: &[&str]) -> Value {
 
 /// Compares the results of rounds without a battle with the verdict table.
 #[test]
-fn forfeits_follow_verdict_table() {
+fn forfeits_depend_on_violations_and_excess_over_budget() {
     let over = &["over_budget"][..];
     let both = &["empty", "over_budget"][..];
     let none: &[&str] = &[];
@@ -228,7 +228,7 @@ fn last_over_budget_attempt_forfeits_round() {
 /// The submission `keep` reuses the strategy. The submission `none` forfeits the next round, and later rounds can reuse
 /// the strategy.
 #[test]
-fn submission_keep_reuses_strategy_and_submission_none_forfeits_round() {
+fn seat_can_keep_last_strategy_or_forfeit_round() {
     let mut s = start("battle_cards(format=match,rounds=4,revise=both)");
     assert!(s.parse_move(0, &Move::Document(json!({ "keep": true }))).is_err());
     say(&mut *s, [invaders(&["Phoenix"]), defenders(&["Sapling"])]);
@@ -248,7 +248,7 @@ fn submission_keep_reuses_strategy_and_submission_none_forfeits_round() {
 
 /// Sides swap after each round, so each seat first submits a strategy for both sides.
 #[test]
-fn alternate_roles_swap_sides() {
+fn roles_set_to_alternate_swap_sides_between_rounds() {
     let mut s = start("battle_cards(format=match,rounds=3,revise=both,roles=alternate)");
     let (strong, weak) = (["Phoenix", "Phoenix"], ["Sapling"]);
     say(&mut *s, [invaders(&strong), defenders(&weak)]);
@@ -510,7 +510,7 @@ fn initial_view_does_not_depend_on_first_revising_seat() {
 
 /// Each example in the catalogue is a legal plan at half of the budget.
 #[test]
-fn catalogue_examples_are_legal() {
+fn example_plan_of_each_side_is_legal() {
     fn check<C: PlanEngine>() {
         let params: C::Params = Default::default();
         let engine = C::new(&params).unwrap();
@@ -527,7 +527,7 @@ fn catalogue_examples_are_legal() {
 
 /// Repeated variation changes a plan and keeps it legal, even within a small budget.
 #[test]
-fn varied_plans_are_legal() {
+fn randomly_changed_plans_are_legal() {
     fn check<C: PlanEngine>() {
         let engine = C::new(&Default::default()).unwrap();
         let mut rng = Stream::from_text(C::INFO.id);
@@ -552,7 +552,7 @@ fn varied_plans_are_legal() {
 
 /// Replies to queries equal the results of the worked examples.
 #[test]
-fn analyze_reproduces_worked_examples() {
+fn analysis_reproduces_worked_examples() {
     let game = TowerDefense::new(Default::default()).unwrap();
     let rifle = json!([{ "name": "RifleSoldier", "x": 3, "y": 2, "spawn_time": 0 }, { "name": "ShieldSoldier", "x": 4, "y": 2, "spawn_time": 0 }]);
     let demon = json!([{ "name": "NormalDemon", "y": 2, "spawn_time": 1000 }]);

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_from_corners_are_stable() {
+    fn edge_discs_connected_to_corner_are_stable() {
         assert_eq!(stable(0b0111), 0b0111);
         assert_eq!(stable(0b1110), 0);
         assert_eq!(stable(TOP | RIGHT), TOP | RIGHT);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn lead_is_antisymmetric() {
+    fn evaluation_has_opposite_values_for_opposing_sides() {
         let mut rng = ludex_env::draw::Stream::from_text("reversi");
         for _ in 0..1_000 {
             let (a, b) = (rng.bits(), rng.bits());

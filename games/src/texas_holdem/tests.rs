@@ -182,7 +182,7 @@ fn five_high_straight_is_recognized() {
 }
 
 #[test]
-fn limit_raise_size_depends_on_round() {
+fn raise_size_in_limit_game_depends_on_round() {
     let s = played("preset=limit", "", &["Bet", "Bet", "Bet"]);
     assert_eq!(s.legal_list(0), [0, 1]);
     assert_eq!(view(&*s, 0)["spent"], json!([30, 40]));
@@ -192,7 +192,7 @@ fn limit_raise_size_depends_on_round() {
 }
 
 #[test]
-fn rlcard_pot_raise_excludes_amount_of_call() {
+fn pot_raise_under_rlcard_rules_excludes_call_amount() {
     let s = played("preset=llmarena", "", &[]);
     // Half of the pot of 3 is 1 chip. With the blind of 1, the total of 2 does not exceed the bet to call.
     assert_eq!(s.legal_list(0), [0, 1, 3, 4]);
@@ -211,7 +211,7 @@ fn rlcard_pot_raise_excludes_amount_of_call() {
 }
 
 #[test]
-fn botzone_raises_double_previous_amount() {
+fn minimum_raise_under_botzone_rules_doubles_previous_amount() {
     let bounds = |moves: &[&str]| {
         let s = played("preset=botzone", "", moves);
         let ToMove::Seat(seat) = s.turn() else { unreachable!() };
@@ -367,7 +367,7 @@ fn decision_marks_record_type_of_move() {
 }
 
 #[test]
-fn finished_hands_are_marked() {
+fn end_of_hand_emits_marks_for_both_seats() {
     let ends = |params: &str, moves: &[&str]| {
         let all = last_marks(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
         let of = |name: &str| all.iter().filter(|m| m.1 == name).map(|m| m.2.as_f64().unwrap()).collect::<Vec<_>>();

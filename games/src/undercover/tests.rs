@@ -352,7 +352,7 @@ fn vote_notation_variants_parse() {
 }
 
 #[test]
-fn guesses_are_visible_to_their_voter_only() {
+fn guesses_are_visible_only_to_the_seat_that_made_them() {
     let mut s = start("undercover(preset=llmarena_guess,pair=sun;moon)");
     round(&mut *s);
     let said = json!({ "vote": "player_3", "guesses": { "player_0": "moon" } });
@@ -386,7 +386,7 @@ fn seats_see_own_word_only() {
 }
 
 #[test]
-fn fixed_pair_excludes_stock_clues_that_contain_it() {
+fn stock_clues_with_word_of_fixed_pair_are_illegal() {
     let s = start("undercover(pair=winter;summer,undercover=last)");
     let barred = |s: &dyn DynState| (1..=STOCK_CLUES as Action).filter(|&a| !s.is_legal(0, a)).count();
     assert_eq!(barred(&*s), 1, "summer is in one stock clue");
@@ -593,7 +593,7 @@ fn invalid_documents_are_refused_with_path() {
 
 /// Three clues were refused: one contained the word and was a repeat, one was too long, and one contained the word.
 #[test]
-fn refused_clue_marks_are_counted() {
+fn marks_count_issues_of_refused_clues() {
     let s = start(&format!("{GIVEN})"));
     let attempt = |codes: &[&str]| RefusedMove {
         action: None,

@@ -148,7 +148,7 @@ fn until_x_wins(b: &mut dyn DynBatch) -> Answer {
 }
 
 #[test]
-fn same_step_autoreset_returns_final_and_initial_rows() {
+fn autoreset_in_same_step_returns_final_and_initial_rows() {
     let config = BatchConfig { count: 2, autoreset: Autoreset::SameStep, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 5);
@@ -162,7 +162,7 @@ fn same_step_autoreset_returns_final_and_initial_rows() {
 }
 
 #[test]
-fn next_step_autoreset_resets_on_following_step() {
+fn autoreset_set_to_next_step_resets_on_following_step() {
     let config = BatchConfig { count: 2, autoreset: Autoreset::NextStep, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 5);
@@ -262,7 +262,7 @@ fn episodes_without_client_action_are_skipped_and_counted() {
 }
 
 #[test]
-fn observer_all_returns_view_of_every_seat() {
+fn observer_set_to_all_returns_view_of_every_seat() {
     let config = BatchConfig { count: 2, observer: Observer::All, ..Default::default() };
     let mut b = open(&load("kuhn_poker"), config);
     let out = reset(&mut *b, 42);
@@ -423,7 +423,7 @@ fn restored_snapshot_advances_to_client_turn() {
 }
 
 #[test]
-fn set_seats_applies_from_next_episode() {
+fn changed_seats_apply_from_next_episode() {
     let mut b = open(
         &load("tic_tac_toe"),
         BatchConfig { count: 1, seats: vec![None, first()], autoreset: Autoreset::SameStep, ..Default::default() },

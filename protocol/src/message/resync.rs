@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn set_seq_changes_every_match_frame_type() {
+    fn sequence_number_of_match_frame_can_be_set() {
         let mut frame = MatchFrame::Turn(Box::default());
         frame.set_seq(7);
         assert_eq!(frame.seq(), 7);

@@ -153,7 +153,7 @@ fn seed_must_be_decimal_string() {
 }
 
 #[test]
-fn unknown_type_error_suggests_nearest() {
+fn error_for_unknown_message_type_suggests_nearest_type() {
     let (id, error) = refusal_of(json!({"type": "stepp", "id": 9}));
     assert_eq!(id, Some(9));
     assert_eq!((&error["code"], &error["nearest"]), (&json!("unknown_type"), &json!("step")));
@@ -197,7 +197,7 @@ fn request_requires_integer_id() {
 }
 
 #[test]
-fn non_map_is_bad_message() {
+fn message_that_is_not_a_map_is_refused() {
     for value in [json!([1, 2]), json!(7), json!("step"), json!(null), json!(1.5), json!(true)] {
         assert_eq!(refusal_of(value).1["code"], "bad_message");
     }
@@ -207,7 +207,7 @@ fn non_map_is_bad_message() {
 }
 
 #[test]
-fn truncated_or_trailing_bytes_are_bad_frame() {
+fn frame_with_missing_or_trailing_bytes_is_refused() {
     let ping = ClientMessage::Act(Box::new(Act { match_id: "m".into(), action: Some(4), ..Act::default() }));
     for encoding in [Encoding::Json, Encoding::MsgPack] {
         let whole = encoding.encode_client(Some(1), &ping).unwrap();
@@ -252,7 +252,7 @@ fn nesting_beyond_depth_limit_is_refused() {
 }
 
 #[test]
-fn invalid_field_in_long_frame_is_bad_field() {
+fn invalid_field_in_long_frame_has_error_bad_field() {
     let actions: Vec<i32> = (0..600_000).collect();
     let message = json!({"type": "step", "id": 8, "env": "one", "actions": actions});
     let rejected = both_codes(message);

@@ -65,7 +65,7 @@ fn known_hands_are_split_into_expected_plays() {
 }
 
 #[test]
-fn responses_beat_the_top_play() {
+fn responses_beat_the_preceding_play() {
     let mut rng = Stream::from_text("answers");
     for rules in [Rules::Botzone, Rules::Botzone2] {
         let rules = Plays::of(rules);

@@ -39,7 +39,7 @@ fn last_valid_move_is_parsed() {
 }
 
 #[test]
-fn replies_get_the_expected_verdict() {
+fn replies_without_legal_move_get_expected_verdict() {
     let verdict = |answer| first("tic_tac_toe", answer).0;
     assert_eq!(verdict(""), "empty");
     assert_eq!(verdict("I would rather not say what I think about it, as it is a difficult position."), "unparsed");
@@ -180,7 +180,7 @@ fn notes_are_parsed_from_json_and_labels() {
 
 /// Checks replies that a person would understand. Replies without a game name are for tic-tac-toe.
 #[test]
-fn readable_replies_are_parsed() {
+fn moves_are_parsed_from_replies_in_many_styles() {
     let board: &[(&str, &str)] = &[
         // Spaces and case.
         ("Answer: x(0, 0)", "x(0,0)"),

@@ -106,7 +106,7 @@ fn search_stops_at_node_limit() {
 }
 
 #[test]
-fn book_covers_every_reply_to_its_moves() {
+fn opening_book_covers_every_reply_to_book_moves() {
     assert_eq!(book::find(BitBoard::default()).map(board::column), Some(3));
     let mut rng = Stream::from_text("book");
     let mut checked = 0;

@@ -100,7 +100,7 @@ fn setup_pieces_use_up_unique_numbers() {
 }
 
 #[test]
-fn supply_counts_placements_only() {
+fn pieces_of_setup_do_not_use_up_supply() {
     let r = rules(json!({ "kinds": [{ "id": "s", "supply": 1 }], "setup": [{ "owner": 0, "kind": "s", "at": "a1" }],
         "end": [{ "if": "supply_out", "then": "score" }], "score": [{ "per": "piece", "pts": 1 }] }));
     let mut s = after(&r, &["b1"]);
@@ -116,7 +116,7 @@ fn supply_counts_placements_only() {
 }
 
 #[test]
-fn near_condition_is_ignored_for_first_placement() {
+fn first_placement_needs_no_own_neighbor() {
     for (near, cells) in
         [("own4", vec!["b3", "c2", "c4", "d3"]), ("own8", vec!["b2", "b3", "b4", "c2", "c4", "d2", "d3", "d4"])]
     {
@@ -135,7 +135,7 @@ fn near_condition_is_ignored_for_first_placement() {
 }
 
 #[test]
-fn near_values_opp4_opp8_and_away4_restrict_placements() {
+fn placements_respect_distance_to_opposing_and_own_pieces() {
     let r = |near: &str| {
         rules(json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" }, "near": near }] }))
     };
@@ -202,7 +202,7 @@ fn leaps_pass_over_pieces_and_repeat_within_range() {
 }
 
 #[test]
-fn onto_condition_limits_capturable_numbers() {
+fn move_condition_limits_capturable_numbers() {
     let setup = |own: u8, other: u8| {
         json!([{ "owner": 0, "kind": "v", "at": "c3", "value": own }, { "owner": 1, "kind": "v", "at": "c4", "value": other },
             { "owner": 1, "kind": "s", "at": "d3" }])
@@ -243,7 +243,7 @@ fn first_matching_move_action_decides_capture() {
 }
 
 #[test]
-fn failed_comparison_uses_ply_and_reveals_both_numbers() {
+fn failed_capture_uses_ply_and_reveals_both_numbers() {
     let r =
         rules(json!({ "kinds": [{ "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }],
         "hidden": { "values": true, "reveal": "contact" },
@@ -295,7 +295,7 @@ fn revealed_piece_stays_revealed_after_move() {
 }
 
 #[test]
-fn bump_on_hidden_piece_is_a_ply_but_seat_moves_again() {
+fn placement_on_hidden_piece_uses_ply_but_not_turn() {
     let r = rules(json!({ "hidden": { "pieces": true }, "kinds": [{ "id": "s", "supply": 3 }],
         "end": [{ "if": "line", "len": 3, "then": "win" }] }));
     let mut s = after(&r, &["c3"]);
@@ -362,7 +362,7 @@ fn line_completed_by_flip_wins_for_opponent() {
 }
 
 #[test]
-fn reach_and_eliminated_conditions_end_game() {
+fn reaching_zone_or_eliminating_all_pieces_ends_game() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "c4" }, { "owner": 1, "kind": "s", "at": "c2" }]);
     let ends = json!([{ "if": "reach", "zone": { "0": "home1", "1": "home0" }, "then": "win" }, { "if": "eliminated", "then": "win" }]);
     let walk = json!([{ "do": "move", "kind": "s", "steps": "orth", "range": 2, "onto": "empty_or_opp_any" }]);
@@ -381,7 +381,7 @@ fn reach_and_eliminated_conditions_end_game() {
 }
 
 #[test]
-fn stuck_condition_supports_each_result() {
+fn seat_without_action_loses_draws_or_scores_as_configured() {
     // Seat 1 may place on c3 only, and seat 0 occupies that cell.
     let r = |more: serde_json::Value| {
         let mut doc = json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "centre" } }],
@@ -408,7 +408,7 @@ fn stuck_condition_supports_each_result() {
 }
 
 #[test]
-fn ply_cap_scores_board() {
+fn board_is_scored_at_limit_of_plies() {
     let r = rules(json!({ "ply_cap": 3, "score": [{ "per": "piece", "pts": 1 }] }));
     let s = after(&r, &["a1", "a2", "a3"]);
     assert_eq!((winner(&s), s.over.map(|o| o.why), s.ply), (WON(0), Some(Why::PlyCap), 3));

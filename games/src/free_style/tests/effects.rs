@@ -20,7 +20,7 @@ fn stones(o: &[&str], x: &[&str]) -> Value {
 }
 
 #[test]
-fn neighbors_flip_by_owner() {
+fn effect_flips_neighbors_of_selected_owners() {
     let setup = stones(&["c2", "d4"], &["c4", "d3", "b2"]);
     for (cells, who, rows) in [
         ("adj4", "opp", [". . . . .", ". . o o .", ". . o o .", ". x o . .", ". . . . ."]),
@@ -48,7 +48,7 @@ fn sandwich_needs_own_piece_at_far_end() {
 }
 
 #[test]
-fn line_rest_effect_affects_other_pieces_of_line() {
+fn effect_on_rest_of_line_spares_the_placed_piece() {
     let setup = stones(&["a3", "b3", "c1", "c2", "d4", "e3"], &[]);
     let r = placing(json!([{ "on": "place", "cells": "line_rest", "who": "own", "then": "remove" }]), setup);
     // The row a3 to e3 is interrupted at d3. a3 to c3 and c1 to c3 are lines of three pieces; c3 and d4 are only two
@@ -60,7 +60,7 @@ fn line_rest_effect_affects_other_pieces_of_line() {
 }
 
 #[test]
-fn conditions_compare_numbers() {
+fn effect_conditions_compare_numbers_of_pieces() {
     let setup = json!([{ "owner": 1, "kind": "v", "at": "b3", "value": 3 }, { "owner": 1, "kind": "v", "at": "d3", "value": 4 },
         { "owner": 1, "kind": "v", "at": "c4", "value": 6 }, { "owner": 1, "kind": "s", "at": "c2" }]);
     for (cond, left) in [("lower", "d3 c4 c2"), ("higher", "b3 d3 c2"), ("equal", "b3 c4 c2"), ("sum10", "b3 d3 c2")] {
@@ -120,7 +120,7 @@ fn effects_apply_only_after_their_action() {
 }
 
 #[test]
-fn numbers_stay_used_after_effect_changes_them() {
+fn original_number_stays_used_after_effect() {
     let r = rules(json!({ "kinds": [{ "id": "v", "values": { "min": 1, "max": 9, "unique": true, "sum_max": 12 } }],
         "actions": [{ "do": "place", "kind": "v", "by": { "0": "all", "1": "all" } }],
         "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "add", "n": 5 }] }));

@@ -60,7 +60,7 @@ fn rules_with_hidden_pieces_obey_game_laws() {
 }
 
 #[test]
-fn rules_with_contact_obey_game_laws() {
+fn rules_that_reveal_numbers_on_contact_obey_game_laws() {
     let rules = json!({ "fsr": 1, "name": "ranks", "board": 5, "ply_cap": 60, "first": "random",
         "kinds": [{ "id": "s", "values": { "min": 1, "max": 6, "unique": true, "sum_max": null }, "supply": 4 }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "row2", "1": "row4" } },
@@ -317,7 +317,7 @@ fn issues_of_refused_messages_are_counted() {
 }
 
 #[test]
-fn last_message_schema_lists_legal_acts() {
+fn view_text_lists_only_legal_acts_for_last_message() {
     let mut s = load("free_style(messages=2)").start();
     let text = |s: &dyn DynState, seat| s.view(Viewer::Seat(seat)).text();
     assert!(text(&*s, 0).contains("`propose F2`") && !text(&*s, 0).contains("`accept`, `reject`"));

@@ -27,7 +27,7 @@ fn fans_of(hand: &str, win: &str, more: Value) -> Vec<String> {
 const PLAIN: &str = "W1 W2 W3 B4 B5 B6 T7 T8 T9 W5 W5 B7 B8";
 
 #[test]
-fn each_flag_adds_its_fan() {
+fn each_flag_of_query_adds_the_expected_fan() {
     let has = |more: Value, name: &str| fans_of(PLAIN, "B9", more).iter().any(|f| f == name);
     for (flags, name) in [
         (json!({ "self_drawn": true }), "Fully Concealed Hand"),
@@ -52,7 +52,7 @@ fn each_flag_adds_its_fan() {
 }
 
 #[test]
-fn impossible_flags_are_corrected() {
+fn impossible_flags_of_query_are_corrected() {
     let corrected = |hand: &str, win: &str, more: Value| {
         let mut question = json!({ "hand": tiles_of(hand), "win": win });
         for (name, value) in more.as_object().unwrap() {
@@ -149,7 +149,7 @@ fn losing_hand_is_answered_with_shanten() {
 
 /// Distances from the table equal those of a brute-force search over all sets.
 #[test]
-fn distances_agree_with_brute_force_search() {
+fn shanten_distances_agree_with_brute_force_search() {
     let mut rng = Stream::from_text("mahjong distances");
     // All sets and pairs, each as the list of its tiles.
     let sets: Vec<Vec<usize>> = (0..KINDS)
