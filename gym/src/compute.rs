@@ -672,7 +672,7 @@ mod tests {
 
     /// Five owners queue long jobs. A sixth owner queues one short job at a time, which always runs next.
     #[test]
-    fn light_owner_waits_for_one_slice_only() {
+    fn owner_of_short_jobs_waits_at_most_one_time_slice() {
         let mut state = State::new(1);
         let good = owner("good");
         let turn = |state: &mut State, good: &Arc<str>| {
@@ -699,7 +699,7 @@ mod tests {
 
     /// With two cores, an owner starts two jobs. The third job waits until a started job ends; a pause is not enough.
     #[test]
-    fn owner_starts_one_job_per_core() {
+    fn owner_has_at_most_two_started_jobs_on_two_cores() {
         let mut state = State::new(2);
         let hog = owner("hog");
         (0..3).for_each(|_| queue(&mut state, &hog));
@@ -715,7 +715,7 @@ mod tests {
 
     /// The maximum number of jobs is started, and all are paused. A new owner's job replaces an interruptible job.
     #[test]
-    fn new_owner_starts_when_too_many_jobs_are_started() {
+    fn new_owner_replaces_a_started_job_at_the_maximum() {
         let mut state = State::new(1);
         let pause_one = |k: usize, state: &mut State| {
             queue(state, &owner(&format!("hog {k}")));

@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn one_slow_call_does_not_raise_the_estimate() {
+    fn single_slow_call_does_not_raise_the_cost_estimate() {
         let (quick, slow) = (Duration::from_micros(200), Duration::from_millis(20));
         let mut costs = Costs::guess(false);
         assert!(!stays(&costs, 16_384), "before the first measurement");
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn small_batch_does_not_change_the_estimate_of_large_batches() {
+    fn small_batch_does_not_change_the_cost_estimate_of_large_batches() {
         let mut costs = Costs::guess(false);
         costs.measure(STEP, 4_096, Duration::from_micros(200));
         for _ in 0..3 {
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_agent_reply_raises_the_estimate() {
+    fn slow_agent_reply_raises_the_cost_estimate() {
         let mut costs = Costs::guess(true);
         assert!(!stays(&costs, 1));
         costs.measure(STEP, 4, Duration::from_micros(8));

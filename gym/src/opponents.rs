@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn pace_estimate_rises_immediately_and_falls_slowly() {
+    fn estimated_reply_time_rises_immediately_and_falls_slowly() {
         let (pace, quick) = (Pace::default(), Duration::from_micros(5));
         assert!(!pace.is_quick());
         pace.measure(quick);

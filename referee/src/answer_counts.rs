@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_start_at_five_percent() {
+    fn warning_requires_minimum_share_of_faulty_replies() {
         let answers = Answers { ok: 95, truncated: 5, ..Answers::default() };
         assert_eq!(answers.warnings(), ["5 of 100 replies were cut off: raise max_tokens"]);
         assert!(Answers { ok: 96, truncated: 4, ..Answers::default() }.warnings().is_empty());

@@ -50,7 +50,7 @@ mod tests {
     use crate::scale::{RatingOptions, rows};
 
     #[test]
-    fn labels_become_marks_of_moves() {
+    fn label_lines_add_marks_to_moves() {
         let mut games = vec![verify(play("tic_tac_toe", &["a", "b"], 1)).into_result()];
         let name = games[0].episode.clone();
         let line = |seat: usize, turn: u32, label: &str| {

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_the_fields_of_a_row() {
+    fn columns_equal_the_fields_of_the_row_type() {
         let columns = columns::<Row>();
         let found: Vec<_> = columns.iter().map(|c| (c.name.as_str(), c.kind.name(), c.about.as_str())).collect();
         let expected = [

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn tag_depends_on_the_bytes_alone() {
+    fn entity_tag_depends_only_on_the_uncompressed_bytes() {
         let tag = |text: &'static str, level| ResponseBody::new(text, level).tag;
         assert_eq!(tag("a", None), tag("a", Some(Compression::best())));
         assert_ne!(tag("a", None), tag("b", None));

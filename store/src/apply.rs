@@ -204,7 +204,7 @@ mod tests {
 
     /// Checks SQLite's query plan, in which each step names an index or scans a whole table.
     #[test]
-    fn match_end_and_release_use_indexes() {
+    fn statements_that_end_and_release_matches_use_indexes() {
         let folder = tempfile::tempdir().unwrap();
         let opened = open::open(folder.path(), open::Access::Owner).unwrap();
         for statement in [ACT, END, RECORD, RELEASE, PLAYED] {

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_have_at_most_thousand_rows() {
+    fn retention_batches_have_a_maximum_number_of_rows() {
         let old = |k: u64, log| OldMatch { id: format!("m_{k}"), log, others: 4, ended_ms: 0, seq: k };
         let matches: Vec<OldMatch> =
             [0, 999, 1, 1_000, 2_500, 300, 300, 300, 300].into_iter().zip(0..).map(|(log, k)| old(k, log)).collect();

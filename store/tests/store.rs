@@ -200,7 +200,7 @@ async fn writes_are_stored_in_queue_order() {
 }
 
 #[tokio::test]
-async fn store_handles_work_in_any_runtime() {
+async fn handles_of_a_store_work_in_any_runtime() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let threads: Vec<_> = (0..3)
@@ -440,7 +440,7 @@ async fn foreign_files_are_reported_and_left_unchanged() {
 }
 
 #[tokio::test]
-async fn other_store_versions_are_refused_and_left_unchanged() {
+async fn stores_of_unsupported_versions_are_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     open(folder.path()).await.close().await.unwrap();
     for version in [0, 1, 2, 3, 4, 99] {
@@ -508,7 +508,7 @@ const CHILD: &str = "LUDEX_STORE_CHILD";
 /// child process and kills it.
 #[test]
 #[ignore = "run as a child process by acknowledged_writes_survive_a_kill"]
-fn child_process_that_is_killed() {
+fn child_process_writes_until_killed() {
     let folder = std::env::var(CHILD).expect("started by the test below");
     let (folder, round) = folder.split_once('#').unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -557,7 +557,7 @@ fn acknowledged_writes_survive_a_kill() {
     let mut indices = HashSet::new();
     for round in 0..rounds {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "--nocapture", "child_process_that_is_killed"])
+            .args(["--ignored", "--exact", "--nocapture", "child_process_writes_until_killed"])
             .env(CHILD, format!("{}#{round}", folder.path().display()))
             .stdout(Stdio::piped())
             .spawn()

@@ -33,18 +33,14 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    if !Archive::is_run(&args.subject, &args.data) {
+    let subject = &args.subject;
+    if !Archive::is_run(subject, &args.data) {
         anyhow::ensure!(
             !args.matches.is_set(),
-            "expected a run with --lost, --won, --agent, --game or --episode, got {}",
-            args.subject
+            "--lost, --won, --agent, --game and --episode require a run, got {subject}"
         );
         return boards::run(&args);
     }
-    anyhow::ensure!(
-        !args.boards.is_set(),
-        "expected an episode with --ply, --delay or --marks, got the run {}",
-        args.subject
-    );
+    anyhow::ensure!(!args.boards.is_set(), "--ply, --delay and --marks require an episode, got the run {subject}");
     transcripts::run(&args)
 }

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn bank_is_charged_and_increment_is_added() {
+    fn time_bank_is_charged_and_increment_is_added() {
         let mut c = Clocks::new(rule(Some(0), 1_000, 20), 2, 0);
         c.start(1, true, 0);
         assert_eq!(c.stop(1, 300), 300);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn stall_is_credited_to_seat_and_episode() {
+    fn host_stall_is_credited_to_seat_and_episode_clocks() {
         let clock = Clock { episode_ms: Some(2_000), ..rule(Some(100), 50, 0) };
         let mut c = Clocks::new(clock, 2, 0);
         c.start(0, true, 0);

@@ -255,7 +255,8 @@ struct SeatJournal<'f> {
     episode: String,
     seat: usize,
     known: Mutex<HashMap<String, Value>>,
-    /// Original duration of the calls taken from the journal since the last call of `spared`, in milliseconds.
+    /// Sum of the original durations, in milliseconds, of the entries that `find` has returned. [`Journals::spared`]
+    /// resets it to 0.
     spared: AtomicU64,
 }
 

@@ -570,7 +570,7 @@ fn agent_failure_ends_the_match() {
 }
 
 #[test]
-fn shared_seed_is_not_released() {
+fn seed_shared_with_an_unfinished_match_is_not_released() {
     let mut m = start("kuhn_poker", |s| {
         s.release = false;
         s.pair = Some("p_1".into());

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mirror_removes_luck_from_the_mean() {
+    fn mirror_returns_remove_luck_from_the_mean() {
         // The return is a skill of 0.5 plus twice the luck; the mean luck was 1.
         let pairs = [-1.0, 0.0, 2.0, 3.0].map(|luck| (0.5 + 2.0 * luck, luck));
         let measure = controlled(&pairs);

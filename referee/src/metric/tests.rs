@@ -93,7 +93,7 @@ fn forced_moves_are_excluded_from_attempts_and_time() {
 /// Checks that a match against a candidate counts only for the first entrant, `a`, and that all matches against other
 /// opponents count.
 #[test]
-fn match_between_candidates_counts_for_the_first_entrant() {
+fn match_between_candidates_counts_only_for_the_first_entrant() {
     let games = [1, 2, 3].map(|seed| {
         let mut record = play("tic_tac_toe", &["a", "b"], seed);
         break_off(&mut record, 3, EndReason::Resign, Some(1));
@@ -122,7 +122,7 @@ fn match_between_candidates_counts_for_the_first_entrant() {
 /// Uses 2 and 4 moves in the first cycle, and 3 in the second. The cycle sums 6 and 3 have the mean 4.5 and s = 3 /
 /// sqrt(2), so the interval is 4.5 +- 1.96 * 1.5.
 #[test]
-fn moves_are_averaged_over_cycles() {
+fn number_of_moves_is_averaged_over_cycles() {
     let games = [2, 4, 3].map(|count| {
         let mut record = play("tic_tac_toe", &["a", "b"], 1);
         break_off(&mut record, count, EndReason::Resign, Some(count % 2));
@@ -148,7 +148,7 @@ fn moves_are_averaged_over_cycles() {
 }
 
 #[test]
-fn mean_of_two_values_has_an_interval() {
+fn interval_of_a_mean_requires_several_values() {
     let mean = |values: &[f64]| mean(&values.iter().copied().collect(), [0.0, 10.0]);
     assert_eq!(mean(&[]), None);
     assert_eq!(mean(&[4.0]).unwrap(), Measurement { value: 4.0, low: None, high: None, n: 1 });

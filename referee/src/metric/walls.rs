@@ -79,7 +79,7 @@ mod tests {
     use super::place_points;
 
     #[test]
-    fn equal_sums_share_the_mean_of_their_points() {
+    fn seats_with_equal_scores_share_the_mean_of_place_points() {
         let points = |scores: [f64; 4]| scores.map(|own| place_points(own, scores.into_iter()));
         assert_eq!(points([30.0, -8.0, 2.0, -24.0]), [4.0, 2.0, 3.0, 1.0]);
         assert_eq!(points([0.0; 4]), [2.5; 4]);

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fixation_agrees_with_the_closed_form() {
+    fn fixation_probability_agrees_with_the_closed_form() {
         let settings = Alpha { alpha: 1.0, population: 2 };
         // m = 2: 1 / (1 + e^-u), the logistic function.
         for gain in [-3.0_f64, -0.5, 0.0, 0.25, 2.0] {

@@ -142,7 +142,7 @@ mod tests {
     /// two are played with the probabilities p_0 and p_1, the third has the payoff 0.6 p_0 - 0.2 p_1. The payoff must
     /// not be positive, so p_0 <= 1/4.
     #[test]
-    fn constraint_of_an_unplayed_strategy_binds() {
+    fn equilibrium_gives_no_positive_payoff_to_unplayed_strategies() {
         near(array![[0.0, 0.0, -0.6], [0.0, 0.0, 0.2], [0.6, -0.2, 0.0]], &[0.25, 0.75, 0.0]);
     }
 }

@@ -22,6 +22,6 @@ fn constant_numbers_have_no_correlation() {
 }
 
 #[test]
-fn equal_numbers_share_their_mean_rank() {
+fn tied_numbers_share_the_mean_rank() {
     assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [3.5, 1.0, 3.5, 2.0]);
 }

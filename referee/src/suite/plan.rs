@@ -98,8 +98,7 @@ pub enum MatchScore {
 /// Completed matches by [`key`].
 pub type Results = HashMap<String, MatchScore>;
 
-/// Sort key of a block: the number of the block in its pairing or, with a random order, the cycle and the drawn
-/// position.
+/// Sort key of a due block: see [`PlannedPart::blocks`], or `[n, 0]` for random match `n`, from 0.
 type Rank = [u64; 2];
 
 /// Entrants that meet in a part, with the numbers of their blocks. There are two entrants, or as many as the part's
@@ -526,8 +525,10 @@ impl PlannedPart {
         })
     }
 
-    /// Returns the blocks of a cell with due matches, each with its rank. The rank is the number of the block in the
-    /// cell or, in a random order, the cycle and the drawn position.
+    /// Returns the blocks of `cell` that have due matches, each with its sort key. The key is `[n, 0]`, where `n` is
+    /// the number of the block in the cell, from 0. With `order = "shuffled"`, the key of a planned block is
+    /// `[p / k, p]`: `p` is the random position of the block in the part, and `k` is the number of cells (in a round
+    /// robin, of cells per cycle). Replacements for invalid matches keep `[n, 0]`.
     fn blocks<'a>(&'a self, at: usize, cell: &'a Cell, done: &'a Results) -> impl Iterator<Item = (Rank, Block)> + 'a {
         let known = |index, turn| done.get(&key(&self.part.id, &cell.pairing, index, turn));
         let mut due: BTreeMap<u64, Vec<usize>> = BTreeMap::new();

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn summary_selects_parts_in_its_groups_that_are_not_excluded() {
+    fn summary_covers_parts_of_listed_groups_except_excluded_parts() {
         let part = |id: &str, groups: &str| -> PartSpec {
             let text =
                 format!("id = \"{id}\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\ngroups = [{groups}]");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn summary_metric_accepts_the_syntax_of_parts_and_of_results() {
+    fn summary_metric_may_be_text_or_table() {
         let metric = |text: &str| -> String {
             let summary: Summary = toml::from_str(&format!("id = \"s\"\nmetric = {text}\n")).unwrap();
             let again: Summary = toml::from_str(&toml::to_string(&summary).unwrap()).unwrap();

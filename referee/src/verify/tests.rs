@@ -176,7 +176,7 @@ fn forfeit_gives_the_minimum_return() {
 }
 
 #[test]
-fn forfeiting_seat_of_three_is_identified() {
+fn forfeiting_seat_is_identified_among_more_than_two_seats() {
     let mut record = play("kuhn_poker(players=3)", &["a", "b", "c"], 5);
     let at = index(&record, |m| m.seat == 1);
     break_off(&mut record, at, EndReason::Timeout, Some(1));
@@ -260,7 +260,7 @@ fn unparsed_replies_have_a_separate_attempt_limit() {
 }
 
 #[test]
-fn only_legal_move_may_be_forced_without_attempts() {
+fn sole_legal_move_may_be_forced_without_attempts() {
     // Nine moves fill the board: the last had no alternative.
     let mut record = (0..).map(|seed| play("tic_tac_toe", &["a", "b"], seed)).find(|r| r.events.len() == 9).unwrap();
     move_at(&mut record, 8).forced = true;

@@ -34,7 +34,7 @@ fn every_bot_meets_all_bots_of_the_level_below() {
 }
 
 #[test]
-fn three_seat_unit_has_one_bot_against_copies_of_another() {
+fn lone_bot_meets_copies_in_duplicates_of_three_seat_games() {
     let ladder = AnchorLadder::new(&spec("fight_the_landlord", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let one = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]];
@@ -43,7 +43,7 @@ fn three_seat_unit_has_one_bot_against_copies_of_another() {
 }
 
 #[test]
-fn four_seat_unit_has_two_copies_of_each_bot() {
+fn each_bot_sits_twice_in_duplicates_of_four_seat_games() {
     let ladder = AnchorLadder::new(&spec("mcr_mahjong", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let both = [[1, 0, 1, 0], [0, 1, 0, 1]];
@@ -55,7 +55,7 @@ fn four_seat_unit_has_two_copies_of_each_bot() {
 }
 
 #[test]
-fn score_counts_episodes_or_duplicate_units() {
+fn score_of_a_ladder_bot_counts_episodes_or_duplicates() {
     // The first agent wins as first player, and draws or loses as second.
     let of = |_: usize, p: &Planned, u: u64| match (p.turn, u % 2) {
         (0, _) => vec![1.0, -1.0],
@@ -77,7 +77,7 @@ fn score_counts_episodes_or_duplicate_units() {
 }
 
 #[test]
-fn anchors_in_a_field_are_measured_by_mean_return() {
+fn anchors_are_measured_by_mean_return_against_fixed_opponents() {
     let ladder = AnchorLadder::new(&spec("iterated_prisoners_dilemma", &THREE[..2]), Unit::Field(&["f", "g"]));
     assert_eq!(ladder.agents(), ["random", "x", "f", "g"]);
     // `x` gets 4 with f and 2 with g, and slightly more on every second seed; `random` gets 1 less than `x`.

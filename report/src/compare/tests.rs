@@ -104,7 +104,7 @@ fn match_is_paired_only_once() {
 }
 
 #[test]
-fn holm_corrects_for_several_games() {
+fn holm_correction_applies_to_p_values_of_several_games() {
     // R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") is 0.03 0.06 0.06 0.02.
     let got = holm(&[0.01, 0.04, 0.03, 0.005]);
     for (got, want) in got.into_iter().zip([0.03, 0.06, 0.06, 0.02]) {

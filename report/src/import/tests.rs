@@ -147,7 +147,7 @@ fn unsupported_metric_lists_missing_columns() {
 
 /// Checks that all metrics in the list of supported metrics exist.
 #[test]
-fn supported_metrics_exist() {
+fn every_metric_listed_for_import_exists() {
     for metric in metric_inputs::all() {
         assert!(METRICS.iter().any(|known| known.id == metric), "{metric}");
     }

@@ -108,7 +108,7 @@ fn equal_records_give_equal_reports() {
 }
 
 #[test]
-fn headline_is_the_mean_over_games() {
+fn headline_rating_is_the_mean_over_games() {
     let report = sample();
     assert_eq!(report.headline.len(), 3);
     for row in &report.headline {
@@ -128,7 +128,7 @@ fn headline_is_the_mean_over_games() {
 }
 
 #[test]
-fn headline_is_complete_despite_an_unrated_game() {
+fn headline_rating_is_complete_despite_an_unrated_game() {
     let mut records = Vec::new();
     for seed in 0..4 {
         for names in [["x", "random"], ["random", "x"]] {
@@ -221,7 +221,7 @@ fn with_runs() -> Report {
 
 /// Checks that scales of a part with a swept parameter are named by this parameter.
 #[test]
-fn scales_of_one_part_have_distinct_names() {
+fn scales_of_a_swept_part_are_named_by_the_parameter() {
     let mut report = sample();
     let [first, second] = [0, 1].map(|first| {
         let mut scale = report.scales[0].clone();
@@ -235,7 +235,7 @@ fn scales_of_one_part_have_distinct_names() {
 }
 
 #[test]
-fn report_of_runs_has_head_leaderboard_contents_and_links() {
+fn report_of_runs_has_details_leaderboard_contents_and_valid_links() {
     let report = with_runs();
     let html = report.to_html();
     for text in [
@@ -319,7 +319,7 @@ fn empty_columns_are_omitted() {
 /// Checks that the table of contents comes first, and that a larger number of needed blocks is not highlighted as
 /// better.
 #[test]
-fn contents_come_first_and_block_counts_are_not_highlighted() {
+fn contents_precede_runs_and_block_counts_are_not_highlighted() {
     let report = with_runs();
     let html = report.to_html();
     assert!(html.find("id=\"contents\"").unwrap() < html.find("id=\"run-1\"").unwrap());

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn call_key_consists_of_three_numbers() {
+    fn call_key_has_numbers_of_turn_attempt_and_step() {
         let key = CallKey { turn: 12, attempt: 0, step: 3 };
         assert_eq!((key.to_string().as_str(), "12.0.3".parse()), ("12.0.3", Ok(key)));
         for other in ["", "1.2", "1.2.3.4", "1.2.x"] {

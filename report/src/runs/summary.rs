@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn percentages_of_the_best_are_averaged() {
+    fn summary_averages_percentages_of_the_best_agent() {
         let means = means(&summary("form = \"percent_of_best\""), &values());
         let found: Vec<(&str, usize, f64)> = means.iter().map(|m| (m.agent.as_str(), m.parts, m.value)).collect();
         // a: (100 + 25) / 2. b: (50 + 100 + 100) / 3. The part whose best is below zero is excluded.

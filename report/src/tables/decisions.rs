@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_anchors_have_a_level() {
+    fn only_anchor_specs_have_a_level() {
         assert_eq!(level("anchor level=3"), Some(3));
         assert_eq!(level("anchor bot=2 level=10"), Some(10));
         assert_eq!([level("mcts level=3"), level("anchor"), level("")], [None; 3]);

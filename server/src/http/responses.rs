@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn known_tags_are_compared_weakly() {
+    fn known_entity_tags_are_compared_weakly() {
         let has = |values: &[&'static str]| {
             let known = values.iter().map(|value| HeaderValue::from_static(value)).collect();
             ResponseOptions { is_get: true, gzip: false, known }.has(&HeaderValue::from_static("W/\"a1\""))

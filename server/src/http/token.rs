@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn cookie_is_accepted_only_from_own_pages() {
+    fn cookie_is_accepted_only_from_pages_of_this_server() {
         let of = |origin, host| is_from_here(&headers(&[(header::ORIGIN, origin), (header::HOST, host)]));
         assert!(of("http://127.0.0.1:7878", "127.0.0.1:7878") && of("https://Play.example", "play.example"));
         assert!(!of("http://127.0.0.1:3000", "127.0.0.1:7878") && !of("null", "null") && !of("http://a.b", "b"));

@@ -178,7 +178,7 @@ fn ratings_approach_true_strengths_while_waits_stay_short() {
 }
 
 #[test]
-fn table_uses_a_few_hundred_bytes_per_agent() {
+fn ladder_table_needs_little_memory_per_agent() {
     let agents = scaled(100_000).max(20_000);
     let before = resident();
     let mut table = StandingTable::new(LadderSettings::default(), BTreeMap::new());

@@ -143,7 +143,7 @@ fn strict_edition_differs_in_documented_hands() {
 
 /// Checks hand 110, whose difference no tag of the file marks.
 #[test]
-fn strict_edition_omits_triple_pung_in_one_hand() {
+fn strict_edition_omits_triple_pung_in_an_untagged_hand() {
     let game = load("mcr_mahjong").unwrap();
     let document = document("oracles/mcr_fans");
     let hand = &document["vectors"][110];

@@ -315,7 +315,7 @@ async fn agent_that_cannot_play_a_part_does_not_enroll() {
 }
 
 #[test]
-fn verify_reports_file_line_and_event() {
+fn verify_command_reports_file_line_and_event() {
     let at = folder();
     played(at.path(), "tic_tac_toe", &["random", "random"], "r.jsonl", &[]);
     let text = std::fs::read_to_string(at.path().join("r.jsonl")).unwrap();
@@ -362,7 +362,7 @@ fn verify_reports_file_line_and_event() {
 }
 
 #[test]
-fn rate_prints_ratings_and_reports() {
+fn rate_command_prints_ratings_and_reports() {
     let at = folder();
     played(at.path(), "tic_tac_toe", &["random", "alphabeta depth=6"], "a.jsonl", &[]);
     played(at.path(), "connect_four", &["random", "mcts sims=20"], "b.jsonl", &[]);
@@ -456,7 +456,7 @@ fn ladder_command_measures_and_stores_ladder() {
 }
 
 #[test]
-fn replay_shows_any_position() {
+fn show_command_prints_any_position() {
     let at = folder();
     let records = played(at.path(), "tic_tac_toe", &["random", "random"], "r.jsonl", &[]);
     let moves = records[0]["events"].as_array().unwrap().len();
@@ -503,7 +503,7 @@ fn replay_page_loads_no_files() {
 }
 
 #[test]
-fn export_writes_records_and_pgn() {
+fn export_command_writes_records_and_pgn() {
     let at = folder();
     let chess = played(at.path(), "chess(max_plies=30)", &["random", "alphabeta depth=1"], "c.jsonl", &[]);
     let other = played(at.path(), "tic_tac_toe", &["random", "random"], "t.jsonl", &[]);

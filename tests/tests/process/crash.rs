@@ -253,7 +253,7 @@ const MANY: usize = 2_000;
 const CLIENTS: usize = 20;
 
 #[tokio::test]
-async fn two_thousand_rated_matches_survive_crash() {
+async fn many_rated_matches_survive_crash() {
     let folder = tempfile::tempdir().unwrap();
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));
     let slots = MANY / CLIENTS;

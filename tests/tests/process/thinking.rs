@@ -43,7 +43,7 @@ async fn bot_with_turn(server: &Server, clock: serde_json::Value) -> Bot {
 }
 
 #[tokio::test]
-async fn batches_step_while_agents_think() {
+async fn gym_batches_step_while_agents_think() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path(), 600_000).await;
     let mut bots = Vec::new();

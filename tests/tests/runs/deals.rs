@@ -105,7 +105,7 @@ fn only_paired_matches_share_a_deal() {
 /// Checks that a run of an older version, without the field for deals, is read as paired: both matches of a pair share
 /// a seed.
 #[test]
-fn old_run_without_deals_field_is_paired() {
+fn old_run_without_deals_field_has_paired_matches() {
     let place = Place::new();
     place.evaluate("random", "old", &[]).json();
     let path = place.of_run("old", "run.json");

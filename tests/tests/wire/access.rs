@@ -90,7 +90,7 @@ async fn run_of_ann(site: &Site) -> (Bot, Value) {
 }
 
 #[tokio::test]
-async fn health_and_games_need_no_token() {
+async fn health_and_game_pages_need_no_token() {
     let site = Site::start(false).await;
     for path in ["/health", "/games", "/games/chess/picture.svg", "/static/app.js", "/"] {
         assert_eq!(site.get(path, "").await.0, 200, "{path}");
@@ -101,7 +101,7 @@ async fn health_and_games_need_no_token() {
 }
 
 #[tokio::test]
-async fn lists_need_a_token() {
+async fn list_pages_need_a_token() {
     let site = Site::start(false).await;
     for path in ["/matches", "/ladders", "/ladders/chess", "/runs", "/runs/none", "/ratings"] {
         site.needs_a_token(path).await;
@@ -198,7 +198,7 @@ async fn head(site: &Site, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn metrics_need_their_scope() {
+async fn metrics_need_a_token_with_metrics_or_admin_scope() {
     let site = Site::start(false).await;
     for (token, status) in [("", 401), (&site.ann, 403), (&site.metrics, 200), (&site.admin, 200)] {
         assert_eq!(site.get("/metrics", token).await.0, status);

@@ -68,7 +68,7 @@ async fn meeting(server: &Server, count: usize, more: Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn queue_alternates_seats_of_same_opponents() {
+async fn queue_alternates_seats_when_opponents_meet_again() {
     let server = Server::start(|_| {}).await;
     for game in ["tic_tac_toe", "kuhn_poker"] {
         let seats = seats(&meeting(&server, 6, json!({"game": game})).await, "a");

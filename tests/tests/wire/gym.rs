@@ -8,7 +8,7 @@ fn numbers(column: &Value) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn open_reset_and_step_return_batches() {
+async fn reset_and_step_requests_return_batches() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let opened = c.call("open", json!({"game": "connect_four", "count": 2})).await;
@@ -72,7 +72,7 @@ async fn catalogue_lists_games() {
 }
 
 #[tokio::test]
-async fn open_refuses_invalid_settings() {
+async fn open_request_with_invalid_settings_is_refused() {
     let server = Server::start(|c| {
         c.limits.batch = 100;
         c.limits.envs = 2;
@@ -187,7 +187,7 @@ async fn reset_works_in_every_autoreset_mode() {
 }
 
 #[tokio::test]
-async fn mask_forms_are_equivalent() {
+async fn mask_encodings_contain_equal_legal_actions() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let mut shown = Vec::new();

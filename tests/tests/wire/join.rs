@@ -94,7 +94,7 @@ async fn whole(server: &Server, played: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn join_prints_seat_name() {
+async fn join_command_accepts_seat_names() {
     let server = Server::start(|_| {}).await;
     let fixed = ["--game", "chess(max_plies=2)", "--agent", "random", "--against", "mcts sims=2", "--json", "--seat"];
     for (given, seat) in [("White", 1), ("black", 0), ("1", 1)] {

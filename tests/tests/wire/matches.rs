@@ -113,7 +113,7 @@ async fn whole_match_against_server_agent_is_played() {
 }
 
 #[tokio::test]
-async fn metrics_count_commits_of_own_store() {
+async fn metrics_exclude_commits_to_stores_of_other_servers() {
     let (server, other) = (Server::start(|_| {}).await, Server::start(|_| {}).await);
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "count": 1})).await;
@@ -293,7 +293,7 @@ async fn turns_contain_requested_views() {
 }
 
 #[tokio::test]
-async fn join_refuses_invalid_settings() {
+async fn join_request_with_invalid_settings_is_refused() {
     let server = Server::start(|c| {
         c.limits.matches = 4;
         c.opponents.search.sims = 50;
@@ -735,7 +735,7 @@ async fn spectators_see_public_view() {
 }
 
 #[tokio::test]
-async fn unspectate_stops_frames() {
+async fn frames_stop_after_unspectate_request() {
     let server = Server::start(|c| c.limits.matches = 1).await;
     let (mut x, mut o, id) = two(&server, json!({})).await;
     let mut watcher = Bot::new(server.address, "w").await;

@@ -152,7 +152,8 @@ fn is_refusal(output: &Output) -> bool {
 
 /// Outputs of the match machine for one input, in two states that a seat cannot distinguish.
 struct Step {
-    /// Frames of each watcher in each state: seats, public spectators, full spectators.
+    /// For each of the two states: the encoded frames and replies by recipient. Keys: the seat numbers, then one key
+    /// for public spectators and one for full spectators. The end of the match is omitted.
     told: [BTreeMap<usize, Vec<Vec<u8>>>; 2],
     /// True for each watcher whose game view is equal in both states. The rules may reveal a difference.
     alike: Vec<bool>,

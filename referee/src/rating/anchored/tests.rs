@@ -133,7 +133,7 @@ fn same_seed_gives_the_same_interval() {
 }
 
 #[test]
-fn resampling_preserves_pairs() {
+fn resampling_keeps_both_matches_of_a_pair_together() {
     // The player that moves first always wins, so every pair is 1 : 1. Resampling pairs then varies only the prior.
     let mut games = Vec::new();
     for k in 0..100 {

@@ -105,7 +105,7 @@ fn no_candidate_exceeds_the_maximum_of_matches() {
 }
 
 #[test]
-fn scale_changes_minimum_and_maximum_of_matches() {
+fn scale_factor_changes_minimum_and_maximum_number_of_matches() {
     let (all, _) = played(&plan(2, STOP, 0.1), result, <[Block]>::to_vec);
     assert!((2..=20).contains(&all.len()), "{}", all.len());
     assert_eq!(plan(1, STOP, 1.0).next(&Results::new()), []);

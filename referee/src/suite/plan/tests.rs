@@ -150,7 +150,7 @@ fn blocks_of(candidates: usize, part: &str) -> Vec<Block> {
 }
 
 #[test]
-fn four_entrants_are_seated_in_every_order() {
+fn part_with_seat_permutations_plays_every_order_of_entrants() {
     let due = blocks_of(5, "schedule = \"round_robin\"\nseats = \"permutations\"\nblocks = 2\n");
     // Five ways to choose four of five, on two seeds each.
     assert_eq!(due.len(), 10);
@@ -168,7 +168,7 @@ fn four_entrants_are_seated_in_every_order() {
 }
 
 #[test]
-fn each_letter_of_a_table_is_one_entrant() {
+fn each_letter_of_a_seating_table_stands_for_an_entrant() {
     let against =
         "schedule = \"against\"\nblocks = 1\nopponents = [\"random\", \"anchor level=1\", \"anchor level=2\"]\n";
     let due = blocks_of(1, &format!("{against}tables = [\"abcd\", \"dcba\"]\n"));

@@ -8,7 +8,8 @@ use super::*;
 
 const NAMES: [&str; 4] = ["one", "one / cot", "two", "rival"];
 
-/// Returns matches of three candidates against a rival in two parts.
+/// Returns the results of matches in two parts (0 is tic-tac-toe, 1 is Kuhn poker). In each match, one of three
+/// candidates plays `rival`.
 fn results() -> Vec<(usize, Vec<usize>, GameResult)> {
     let verifier = Verifier::new(ludex_games::builtin());
     let mut out = Vec::new();
@@ -86,7 +87,7 @@ fn number(rows: &Rows, metric: &str, agent: usize, part: usize) -> Option<Measur
 }
 
 #[test]
-fn table_has_agents_parts_and_margins() {
+fn table_has_rows_of_agents_columns_of_parts_and_means() {
     with_rows(|rows| {
         let grid = grid(rows, "kind = \"table\"\ncolumns = \"part\"\ncell = \"length\"\nmargins = [\"mean\"]");
         assert_eq!(grid.rows, ["one", "one / cot", "two", "mean"]);
@@ -119,7 +120,7 @@ fn each_metric_has_a_column() {
 }
 
 #[test]
-fn variants_opponents_levels_and_groups_are_axes() {
+fn figure_axes_may_list_variants_opponents_levels_or_groups() {
     with_rows(|rows| {
         let variants = grid(rows, "kind = \"matrix\"\npart = \"ttt\"\ncolumns = \"variant\"\ncell = \"length\"");
         assert_eq!(
@@ -188,7 +189,7 @@ fn scatter_plots_and_strips_resolve_to_data() {
 }
 
 #[test]
-fn metric_may_be_subtracted_from_one_and_limited_to_parts() {
+fn figure_may_show_complement_of_metric_limited_to_parts() {
     with_rows(|rows| {
         let left = grid(rows, "kind = \"table\"\npart = \"ttt\"\ncell = { metric = \"score_rate\", from = 1 }");
         let (own, got) = (number(rows, "score_rate", 0, 0).unwrap(), left.at(0, 0).unwrap());
@@ -207,7 +208,7 @@ fn metric_may_be_subtracted_from_one_and_limited_to_parts() {
 }
 
 #[test]
-fn series_has_the_same_index_on_all_pages() {
+fn series_with_equal_names_share_an_index_across_pages() {
     let page = |names: &[&str]| {
         let lines = names.iter().map(|name| ChartLine { name: (*name).to_owned(), ..ChartLine::default() });
         FigurePage {

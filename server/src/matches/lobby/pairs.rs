@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn ended_match_is_released_if_the_other_match_of_its_pair_is_canceled() {
+    fn ended_match_is_released_if_its_pair_is_canceled() {
         let mut over = pairs(7);
         over.on_match_start("p", "one");
         over.ended("p", "one");

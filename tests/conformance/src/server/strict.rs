@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_must_be_bins_in_messagepack() {
+    fn batch_columns_must_be_binary_in_messagepack() {
         let list = json!({
             "type": "batch", "re": 1, "env": 1, "to_move": [0], "reward": [0, 0], "terminated": [0], "truncated": [0],
             "length": [0], "episode": [0],

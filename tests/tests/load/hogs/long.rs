@@ -100,16 +100,16 @@ async fn ends_with_client_and_server(hog: impl AsyncFn(SocketAddr) -> Vec<Client
 }
 
 #[tokio::test]
-async fn endless_searches_end_with_client_and_server() {
+async fn endless_searches_stop_when_client_or_server_stops() {
     ends_with_client_and_server(searches).await;
 }
 
 #[tokio::test]
-async fn judged_documents_end_with_client_and_server() {
+async fn judging_of_documents_stops_when_client_or_server_stops() {
     ends_with_client_and_server(documents).await;
 }
 
 #[tokio::test]
-async fn mirror_matches_end_with_client_and_server() {
+async fn mirror_matches_stop_when_client_or_server_stops() {
     ends_with_client_and_server(mirrors).await;
 }

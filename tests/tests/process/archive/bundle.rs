@@ -88,7 +88,7 @@ fn bundle_verifies_without_other_files() {
 }
 
 #[test]
-fn verify_reports_changed_bundle() {
+fn verify_command_reports_changed_bundle() {
     let at = one();
     ludex(at.path(), &["export", "one", "--bundle", "one.tar.gz"]).well();
     let mut files = unpacked(&at.path().join("one.tar.gz"));

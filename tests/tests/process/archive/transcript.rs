@@ -117,9 +117,9 @@ fn transcript_errors_state_the_reason() {
     let err = ludex(at.path(), &["show", "tow"]).fails();
     assert!(err.contains("got tow") && err.contains("runs: one, two"), "{err}");
     let err = ludex(at.path(), &["show", "one", "--ply", "1"]).fails();
-    assert!(err.contains("expected an episode with --ply"), "{err}");
+    assert!(err.contains("require an episode, got the run"), "{err}");
     let err = ludex(at.path(), &["show", "ludex-data/runs/one/episodes.jsonl", "--lost"]).fails();
-    assert!(err.contains("expected a run with --lost"), "{err}");
+    assert!(err.contains("require a run, got"), "{err}");
     let err = ludex(at.path(), &["show", "one", "--data", "elsewhere"]).fails();
     assert!(err.contains("--data"), "{err}");
     let err = ludex(at.path(), &["show", "one", "--episode", "x"]).fails();

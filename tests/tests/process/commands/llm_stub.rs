@@ -513,7 +513,7 @@ fn openai_batches_use_files() {
 }
 
 #[test]
-fn anthropic_batches_use_one_request() {
+fn anthropic_batch_is_created_with_a_single_request() {
     let stub = Stub::start(&["--batch-expire", "0.5", "--seed", "3"]);
     let create = |requests: Vec<Value>| {
         stub.send("POST", "/v1/messages/batches", "", &json!({ "requests": requests }).to_string())

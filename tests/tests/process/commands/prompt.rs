@@ -55,7 +55,7 @@ fn prompt_defaults_to_initial_position() {
 }
 
 #[test]
-fn prompt_announces_that_it_reads_stdin() {
+fn prompt_command_announces_that_it_reads_stdin() {
     let at = folder();
     let mut child = Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
         .args(["games", "prompt", "tic_tac_toe"])

@@ -36,7 +36,7 @@ fn native_bots_in_one_folder_cannot_read_each_other() {
 }
 
 #[test]
-fn program_reads_its_folder_only_if_its_spec_says_so() {
+fn program_reads_folder_only_if_spec_names_folder() {
     use_helper();
     let folder = tempfile::tempdir().unwrap();
     let notes = write(&folder.path().join("notes"), "openings\n", 0o644);

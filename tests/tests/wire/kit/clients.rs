@@ -202,7 +202,7 @@ async fn trace_has_frames_of_fault() {
 }
 
 #[tokio::test]
-async fn json_report_is_one_document_and_missing_program_gives_exit_code_2() {
+async fn json_report_is_a_single_document_and_missing_program_fails() {
     let words = ["check", "client", "--level", "bot", "--only", "token", "--json", "--", BOT, "no_token"];
     let (code, out, _) = ludex(&words).await;
     let document: Value = serde_json::from_str(&out).expect("one document");

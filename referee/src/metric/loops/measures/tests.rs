@@ -47,7 +47,7 @@ fn measures_of_a_triangle_equal_hand_computed_values() {
 }
 
 #[test]
-fn searches_stop_at_their_bounds() {
+fn cycle_searches_stop_at_fixed_bounds() {
     // In a strongly connected tournament of 21 nodes, a cycle through all nodes exists, so no search is needed.
     let beats = |a: usize, b: usize| (b + 21 - a) % 21 <= 10;
     let pairs = (0..21).flat_map(|a| (0..21).map(move |b| (a, b))).filter(|&(a, b)| a != b && beats(a, b));

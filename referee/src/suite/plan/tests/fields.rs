@@ -72,7 +72,7 @@ fn agents_of_a_run_replace_default_agents_of_a_role() {
 }
 
 #[test]
-fn role_may_fill_four_seats_with_one_agent() {
+fn role_may_fill_several_seats_with_a_single_agent() {
     let five = |table: &str| {
         let text = format!(
             "[[role]]\nname = \"civilian\"\ncount = 4\n[[part]]\nid = \"p\"\ngame = \"undercover\"\nschedule = \"against\"\nopponents = [\"@civilian\"]\ntables = [\"{table}\"]\nblocks = 3\n"
@@ -89,7 +89,7 @@ fn role_may_fill_four_seats_with_one_agent() {
 }
 
 #[test]
-fn suite_variants_replace_their_candidates() {
+fn candidates_are_replaced_by_variants_of_the_suite() {
     let text = format!(
         "[[variant]]\nname = \"plain\"\n[[variant]]\nname = \"cot\"\nllm = {{ prompting = \"cot\", legal = true }}\nparts = [\"p\", \"q\"]\n{}{}{}",
         part("schedule = \"against\"\nopponents = [\"random\"]\n"),
@@ -200,7 +200,7 @@ fn shuffled_order_is_stable_and_preserves_cycles() {
 }
 
 #[test]
-fn each_swept_value_adds_a_match_per_seating() {
+fn each_value_of_a_swept_parameter_adds_a_match_per_seating() {
     let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\nsweep = { pile_sizes = [\"1;2\", \"3\"], is_misere = [true, false] }\nblocks = 2\n";
     let plan = plan_of(&suite(text), &["a"]).unwrap();
     let part = &plan.parts[0];
