@@ -23,7 +23,6 @@ pub(super) struct EndedMatch {
 /// Consequence of a command for an ended match.
 pub(super) enum EndedFlow {
     Stays,
-    /// The match must be removed.
     Leaves,
     /// The match must be rebuilt from its record, which executes the waiting commands.
     Rebuilds,

@@ -319,14 +319,12 @@ impl EventLoop {
         match flow {
             Flow::Stays if live.is_dormant() => {
                 let live = self.matches.remove(&number);
-                self.ended.extend(live.map(|live| (number, live.into_ended())));
-                return;
+                return self.ended.extend(live.map(|live| (number, live.into_ended())));
             }
             Flow::Stays => {}
             Flow::Leaves => {
                 let handle = live.handle.clone();
-                self.close(number, &handle);
-                return;
+                return self.close(number, &handle);
             }
             Flow::Failed => {
                 self.matches.remove(&number);
@@ -379,9 +377,9 @@ impl EventLoop {
             }
         };
         match rebuilt {
-            Ok((live, commands)) => {
+            Ok(live) => {
                 self.matches.insert(number, Box::new(live));
-                self.with_match(number, |live, writes| live.handle_all(commands, writes));
+                self.with_match(number, LiveMatch::handle_backlog);
                 if leaves {
                     self.matches.remove(&number);
                 }

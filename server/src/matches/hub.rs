@@ -390,7 +390,13 @@ impl MatchObserver for Arc<Hub> {
 
     fn read_ended(&self, id: &str, restarts: u32) -> BoxFuture<'static, Result<(MatchSetup, Record), String>> {
         let (hub, id) = (self.clone(), id.to_owned());
-        Box::pin(async move { hub.ended_match(&id, restarts).await })
+        Box::pin(async move {
+            hub.store.catch_up().await;
+            let kept = hub.store.episode(&id).await.map_err(|e| e.to_string())?;
+            let kept = kept.filter(|kept| kept.end.is_some()).ok_or("the end of the match is missing in the store")?;
+            let record = kept.end.as_ref().map_or("", |end| end.record.as_str());
+            Ok((hub.setup_of(&kept, restarts)?.0, serde_json::from_str(record).map_err(|e| e.to_string())?))
+        })
     }
 
     fn on_suspension(&self, machine: &MatchMachine) {

@@ -229,25 +229,34 @@ impl LiveMatch {
         EndedMatch { handle: self.handle, lines, state: self.machine.into_ended(), waiting: None, leaves: false }
     }
 
-    /// Rebuilds a match that has ended, and returns the commands that it must execute.
+    /// Rebuilds a match that has ended, with its waiting commands as the backlog.
     pub(super) fn from_ended(
         context: Rc<LoopContext>,
         number: u64,
         ended: EndedMatch,
         (setup, record): (MatchSetup, Record),
-    ) -> (Self, Vec<MatchCommand>) {
+    ) -> Self {
         let EndedMatch { handle, lines, state, waiting, leaves } = ended;
         let machine = MatchMachine::from_ended(setup, record, state, context.now());
         let mut live = Self::new(context, number, machine, handle, ServerAgents::new(Vec::new()), 0, None);
         live.lines = lines.into_vec();
         live.leaves = leaves;
-        (live, waiting.unwrap_or_default())
+        live.backlog = waiting.unwrap_or_default().into();
+        live
     }
 
-    /// Executes several commands in order.
-    pub(super) fn handle_all(&mut self, commands: Vec<MatchCommand>, writes: &mut RoundWrites) -> Flow {
-        let flows: Vec<Flow> = commands.into_iter().map(|command| self.handle(command, writes)).collect();
-        if flows.contains(&Flow::Leaves) { Flow::Leaves } else { Flow::Stays }
+    /// Executes the backlog, until a command must wait for a commit.
+    pub(super) fn handle_backlog(&mut self, writes: &mut RoundWrites) -> Flow {
+        let mut flow = Flow::Stays;
+        while self.pending.is_none()
+            && !self.broken
+            && let Some(command) = self.backlog.pop_front()
+        {
+            if self.handle(command, writes) == Flow::Leaves {
+                flow = Flow::Leaves;
+            }
+        }
+        flow
     }
 
     fn leave(&mut self) -> Flow {
@@ -310,16 +319,7 @@ impl LiveMatch {
             }
             (Some(PendingCommit::Rows(pending)), Err(error)) => self.on_failed_write(pending, &error, writes),
         }
-        let mut flow = Flow::Stays;
-        while self.pending.is_none()
-            && !self.broken
-            && let Some(command) = self.backlog.pop_front()
-        {
-            if self.handle(command, writes) == Flow::Leaves {
-                flow = Flow::Leaves;
-            }
-        }
-        flow
+        self.handle_backlog(writes)
     }
 
     /// Handles a failed write. A match whose log is lost cannot continue. The end of a match is stored again later: its

@@ -91,7 +91,7 @@ fn cached_reply_is_used_in_all_matches_of_its_seat() {
     fs::write(&path, text.replace(&format!("\"once\":\"{named}\""), "\"once\":\"one.cards.9-9.0.0\"")).unwrap();
     let verified = place.ludex(&["verify", "one"]);
     assert!(
-        verified.out.contains("expected the cached answer") || verified.err.contains("expected the cached answer"),
+        verified.out.contains("expected the cached reply") || verified.err.contains("expected the cached reply"),
         "{}",
         verified.out
     );

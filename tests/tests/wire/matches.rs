@@ -156,6 +156,10 @@ async fn ended_match_whose_record_is_missing_refuses_requests() {
     bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 1})).await;
     bot.play(1, first).await;
     let id = bot.only().0.to_owned();
+    // The store keeps its newest match.
+    let mut other = Bot::new(server.address, "other").await;
+    other.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 1})).await;
+    other.play(1, first).await;
     server.hub.store.catch_up().await;
     server.hub.store.write(vec![Write::MatchGone { id: id.clone() }]).await.unwrap();
     let resign = json!({"match": id});

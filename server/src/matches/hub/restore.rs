@@ -205,16 +205,6 @@ impl Hub {
         Ok(())
     }
 
-    /// Reads the setup and the record of a match that has ended.
-    pub(super) async fn ended_match(&self, id: &str, restarts: u32) -> Result<(MatchSetup, Record), String> {
-        self.store.catch_up().await;
-        let kept =
-            self.store.episode(id).await.map_err(|e| e.to_string())?.ok_or("the match is missing in the store")?;
-        let end = kept.end.as_ref().ok_or("the end of the match is missing in the store")?;
-        let record = serde_json::from_str(&end.record).map_err(|e| e.to_string())?;
-        Ok((self.setup_of(&kept, restarts)?.0, record))
-    }
-
     /// Returns the players of a match that started before a restart.
     fn occupants_of(
         self: &Arc<Self>,
