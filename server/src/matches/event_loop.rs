@@ -361,8 +361,7 @@ impl EventLoop {
         }
     }
 
-    /// Rebuilds an ended match and executes its waiting commands. Without a record, they are refused, and the match is
-    /// removed.
+    /// Rebuilds an ended match and executes its waiting commands. Without a record, refuses them and removes the match.
     fn rebuild(&mut self, number: u64, read: Result<(MatchSetup, Record), String>) {
         let Some(ended) = self.ended.remove(&number) else { return };
         let (handle, leaves, context) = (ended.handle.clone(), ended.leaves, self.context.clone());
