@@ -128,7 +128,7 @@ mod tests {
             suite: ["quick", ""][k % 2].to_owned(),
             season: [Some("autumn"), None, Some("winter"), None][k % 4].map(str::to_owned),
             hidden: k % 4 == 2,
-            ended_ms: (k % 3 > 0).then_some(k as i64),
+            ended_ms: (!k.is_multiple_of(3)).then_some(k as i64),
             body: format!("{{\"k\":{k}}}"),
         }
     }
