@@ -36,32 +36,30 @@ impl EndedMatch {
                 if let Some(line) = self.lines.get_mut(seat) {
                     line.seen = line.seen.max(Some(seq));
                 }
-                if all_have_seen(&self.lines, &self.handle) { self.leave() } else { EndedFlow::Stays }
+                if all_have_seen(&self.lines, &self.handle) {
+                    return self.leave();
+                }
             }
-            MatchCommand::Forget => self.leave(),
+            MatchCommand::Forget => return self.leave(),
             MatchCommand::Detach { seat, generation } => {
                 if let Some(line) = self.lines.get_mut(seat).filter(|line| line.generation == generation) {
                     line.mailbox = None;
                 }
-                EndedFlow::Stays
             }
             MatchCommand::Held(seat, answer) => {
                 let seq = self.lines.get(seat).and_then(|line| line.last).unwrap_or(0);
                 let match_id = self.handle.entry().match_id.clone();
                 let _ = answer.send(ResumedMatch { match_id, seat: Some(seat as u32), seq });
-                EndedFlow::Stays
             }
-            MatchCommand::Persist(done) => {
-                writes.persisted.push(done);
-                EndedFlow::Stays
-            }
-            MatchCommand::Suspend | MatchCommand::Unspectate { .. } => EndedFlow::Stays,
+            MatchCommand::Persist(done) => writes.persisted.push(done),
+            MatchCommand::Suspend | MatchCommand::Unspectate { .. } => {}
             command => {
                 let reads = self.waiting.is_some();
                 self.waiting.get_or_insert_default().push(command);
-                if reads { EndedFlow::Stays } else { EndedFlow::Rebuilds }
+                return if reads { EndedFlow::Stays } else { EndedFlow::Rebuilds };
             }
         }
+        EndedFlow::Stays
     }
 
     fn leave(&mut self) -> EndedFlow {

@@ -192,8 +192,7 @@ struct EventLoop {
     matches: HashMap<u64, Box<LiveMatch>, FixedState>,
     /// Ended matches, by number. A match that is being rebuilt for a command that needs its record is in `matches`.
     ended: HashMap<u64, EndedMatch, FixedState>,
-    /// Deadlines in milliseconds, with the number of the match. An entry whose match has another deadline
-    /// now has no effect.
+    /// Deadlines in milliseconds, with the number of the match. An entry whose match has a new deadline has no effect.
     deadlines: BinaryHeap<Reverse<(u64, u64)>>,
     /// Commits that have not been acknowledged, in order.
     commits: VecDeque<Commit>,

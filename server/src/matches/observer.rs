@@ -15,8 +15,7 @@ pub(super) trait MatchObserver: Send + Sync {
     /// Called when the release of these matches is stored or queued.
     fn on_release(&self, ids: &[String]);
 
-    /// Called when the clients have been notified of the end of a match. Returns writes that
-    /// need not be durable.
+    /// Called when the clients have been notified of the end of a match. Returns writes that need not be durable.
     fn on_end(&self, machine: &MatchMachine) -> Vec<Write>;
 
     /// Reads the setup and the record of a match that has ended, after `restarts` restarts of the server.

@@ -167,8 +167,12 @@ impl Hub {
         let rows = rows_of(kept)?;
         let count = rows.len() as u64;
         let (machine, asks) = MatchMachine::restore(setup, rows, self.now())?;
-        let write = Write::Restarted { id: kept.row.id.clone(), restarts };
-        self.store.write(vec![write]).await.map_err(|e| e.to_string())?;
+        let mut writes = vec![Write::Restarted { id: kept.row.id.clone(), restarts }];
+        // After a crash, the sessions that play now get the match back before their clients can resume.
+        let held =
+            occupants.iter().zip(0..).filter_map(|(occupant, seat)| Some((occupant.session()?.id.clone(), seat)));
+        writes.extend(held.map(|(to, seat)| Write::SeatsMoved { to, seats: vec![(kept.row.id.clone(), seat)] }));
+        self.store.write(writes).await.map_err(|e| e.to_string())?;
         self.launch_stored(machine, &occupants, count, asks);
         Ok(())
     }
