@@ -87,9 +87,13 @@ impl Runs {
         let _one_by_one = self.enrolling.lock().await;
         let run = &request.run;
         check_name(run)?;
-        if !matches!(self.existing_run(run).await, Ok(None)) {
-            let e = Refusal::new(ErrorCode::Conflict, "run name is taken; choose another name");
-            return Err(Box::new(e.path("run").got(run.as_str())));
+        match self.existing_run(run).await {
+            Ok(None) => {}
+            Err(error) if error.code == ErrorCode::Internal => return Err(error),
+            _ => {
+                let e = Refusal::new(ErrorCode::Conflict, "run name is taken; choose another name");
+                return Err(Box::new(e.path("run").got(run.as_str())));
+            }
         }
         let (terms, entrants) = self.cup(request)?;
         let until_ms = i64::try_from(self.hub.config.run_time.as_millis()).unwrap_or(i64::MAX);
