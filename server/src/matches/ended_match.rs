@@ -1,11 +1,12 @@
 //! Ended match of an event loop, without its record, which is read from the store when a client needs it.
 
+use ludex_env::Seat;
 use ludex_play::machine::EndedState;
 use ludex_play::machine::interface::Input;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::ResumedMatch;
 
-use super::line::{Line, all_have_seen};
+use super::line::{Line, failed_end};
 use super::loop_context::RoundWrites;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 
@@ -36,9 +37,7 @@ impl EndedMatch {
                 if let Some(line) = self.lines.get_mut(seat) {
                     line.seen = line.seen.max(Some(seq));
                 }
-                if all_have_seen(&self.lines, &self.handle) {
-                    return self.leave();
-                }
+                return self.leave_if_seen();
             }
             MatchCommand::Forget => return self.leave(),
             MatchCommand::Detach { seat, generation } => {
@@ -62,19 +61,33 @@ impl EndedMatch {
         EndedFlow::Stays
     }
 
+    /// Leaves if every client has acknowledged the last frame.
+    pub fn leave_if_seen(&mut self) -> EndedFlow {
+        let mut clients = self.lines.iter().enumerate().filter(|(seat, _)| self.handle.is_client(*seat));
+        if clients.all(|(_, line)| line.seen >= line.last) { self.leave() } else { EndedFlow::Stays }
+    }
+
     fn leave(&mut self) -> EndedFlow {
         if std::mem::replace(&mut self.leaves, true) { EndedFlow::Stays } else { EndedFlow::Leaves }
     }
 
-    /// Refuses the requests among the waiting commands, since the record cannot be read.
-    pub fn refuse_waiting(self) {
+    /// Refuses the requests among the waiting commands, since the record cannot be read. Clients that return without the
+    /// end of the match get one.
+    pub fn fail_waiting(self) {
         let error = Refusal::new(ErrorCode::Internal, "reading the record of the match failed; try again later");
+        let line = |seat: Seat| self.lines.get(seat);
         for command in self.waiting.into_iter().flatten() {
             match command {
                 MatchCommand::Input(Input::Act { seat, re, .. } | Input::Resign { seat, re })
                 | MatchCommand::Heard(_, Input::Act { seat, re, .. } | Input::Resign { seat, re }) => {
-                    if let Some(mailbox) = self.lines.get(seat).and_then(|line| line.mailbox.as_ref()) {
+                    if let Some(mailbox) = line(seat).and_then(|line| line.mailbox.as_ref()) {
                         mailbox.reply(re, error.clone());
+                    }
+                }
+                MatchCommand::Attach { seat, mailbox, seen, .. } => {
+                    if let Some(last) = line(seat).and_then(|line| line.last).filter(|last| seen < Some(*last)) {
+                        // If the mailbox is full or closed, the client gets no end.
+                        let _ = mailbox.event(failed_end(&self.handle, last));
                     }
                 }
                 MatchCommand::Spectate { mailbox, re, .. } => mailbox.reply(re, error.clone()),

@@ -238,12 +238,13 @@ impl EventLoop {
         while let Some(command) = commands.pop_front() {
             match command {
                 LoopCommand::Launch(launch) => self.launch(*launch),
-                LoopCommand::Match(number, command) if self.ended.contains_key(&number) => {
-                    self.with_ended(number, command);
-                }
-                LoopCommand::Match(number, command) => {
-                    self.with_match(number, |live, writes| live.handle(command, writes));
-                }
+                LoopCommand::Match(number, command) => match self.ended.get_mut(&number) {
+                    Some(ended) => {
+                        let flow = ended.handle(command, &mut self.writes);
+                        self.follow(number, flow);
+                    }
+                    None => self.with_match(number, |live, writes| live.handle(command, writes)),
+                },
                 LoopCommand::Rebuild(number, read) => self.rebuild(number, *read),
                 LoopCommand::Remove(number) => {
                     self.matches.remove(&number);
@@ -317,18 +318,16 @@ impl EventLoop {
         }
         match flow {
             Flow::Stays if live.is_dormant() => {
-                let live = self.matches.remove(&number);
-                return self.ended.extend(live.map(|live| (number, live.into_ended())));
+                let Some(live) = self.matches.remove(&number) else { return };
+                let flow = self.ended.entry(number).or_insert(live.into_ended()).leave_if_seen();
+                return self.follow(number, flow);
             }
             Flow::Stays => {}
             Flow::Leaves => {
                 let handle = live.handle.clone();
                 return self.close(number, &handle);
             }
-            Flow::Failed => {
-                self.matches.remove(&number);
-                return;
-            }
+            Flow::Failed => return drop(self.matches.remove(&number)),
         }
         if let Some(at) = live.next_deadline().filter(|at| live.planned.is_none_or(|planned| *at < planned)) {
             live.planned = Some(at);
@@ -336,10 +335,10 @@ impl EventLoop {
         }
     }
 
-    /// Executes a command for an ended match.
-    fn with_ended(&mut self, number: u64, command: MatchCommand) {
-        let Some(ended) = self.ended.get_mut(&number) else { return };
-        match ended.handle(command, &mut self.writes) {
+    /// Acts on the consequence of a command for an ended match.
+    fn follow(&mut self, number: u64, flow: EndedFlow) {
+        let Some(ended) = self.ended.get(&number) else { return };
+        match flow {
             EndedFlow::Stays => {}
             EndedFlow::Leaves => {
                 let handle = ended.handle.clone();
@@ -365,29 +364,25 @@ impl EventLoop {
         let Some(ended) = self.ended.remove(&number) else { return };
         let (handle, leaves, context) = (ended.handle.clone(), ended.leaves, self.context.clone());
         let rebuilt = match read {
-            Ok(parts) => {
-                let rebuild = AssertUnwindSafe(|| LiveMatch::from_ended(context, number, ended, parts));
-                std::panic::catch_unwind(rebuild).map_err(|_| "the match panicked".to_owned())
-            }
+            // The panic hook has printed a panic.
+            Ok(parts) => std::panic::catch_unwind(AssertUnwindSafe(|| {
+                Box::new(LiveMatch::from_ended(context, number, ended, parts))
+            }))
+            .ok(),
             Err(error) => {
-                ended.refuse_waiting();
-                Err(error)
+                tracing::error!(match_id = %handle.entry().match_id, error, "reading an ended match failed");
+                ended.fail_waiting();
+                None
             }
         };
-        match rebuilt {
-            Ok(live) => {
-                self.matches.insert(number, Box::new(live));
-                self.with_match(number, LiveMatch::handle_backlog);
-                if leaves {
-                    self.matches.remove(&number);
-                }
+        if let Some(live) = rebuilt {
+            self.matches.insert(number, live);
+            self.with_match(number, LiveMatch::handle_backlog);
+            if leaves {
+                self.matches.remove(&number);
             }
-            Err(error) => {
-                tracing::error!(match_id = %handle.entry().match_id, error, "rebuilding an ended match failed");
-                if !leaves {
-                    self.close(number, &handle);
-                }
-            }
+        } else if !leaves {
+            self.close(number, &handle);
         }
     }
 

@@ -1,5 +1,8 @@
 //! Connection of a seat, as its match uses it.
 
+use ludex_protocol::message::{MatchEnd, ServerMessage};
+use ludex_protocol::record::{EndReason, Outcome};
+
 use crate::mailbox::{Mailbox, OutgoingFrame};
 use crate::sessions::match_handle::MatchHandle;
 
@@ -18,7 +21,20 @@ pub(super) struct Line {
     pub frames: Vec<OutgoingFrame>,
 }
 
-/// Returns true if every client of a match has acknowledged the last frame.
-pub(super) fn all_have_seen(lines: &[Line], handle: &MatchHandle) -> bool {
-    lines.iter().enumerate().filter(|(seat, _)| handle.is_client(*seat)).all(|(_, line)| line.seen >= line.last)
+/// Returns the `match_end` with number `seq` of a match whose log or record is lost.
+pub(super) fn failed_end(handle: &MatchHandle, seq: u64) -> ServerMessage {
+    let (match_id, seats) = (handle.entry().match_id.clone(), handle.entry().seats.len());
+    ServerMessage::MatchEnd(Box::new(MatchEnd {
+        seq,
+        returns: vec![0.0; seats],
+        outcome: vec![Outcome::None; seats],
+        reason: EndReason::InfraError,
+        at_fault: None,
+        rated: false,
+        digest: None,
+        seed: None,
+        salt: None,
+        record: format!("/episodes/{match_id}"),
+        match_id,
+    }))
 }

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use ludex_env::Seat;
 use ludex_play::machine::interface::{Input, LogRow, MatchSetup, Output};
 use ludex_play::machine::{MatchMachine, Watcher};
-use ludex_protocol::message::{MatchEnd, ServerMessage};
-use ludex_protocol::record::{EndReason, Outcome, Record};
+use ludex_protocol::message::ServerMessage;
+use ludex_protocol::record::{EndReason, Record};
 use ludex_store::{ActRow, EndRow, MatchRow, StoreError, Unkept, Write, text};
 
 use super::ended_match::EndedMatch;
-use super::line::{Line, all_have_seen};
+use super::line::{Line, failed_end};
 use super::loop_context::{LoopContext, MatchParts, RoundWrites};
 use super::match_row::RowDraft;
 use super::server_agents::ServerAgents;
@@ -203,7 +203,6 @@ impl LiveMatch {
         }
         self.credit_stalls();
         let forget = matches!(command, MatchCommand::Forget);
-        let acked = matches!(command, MatchCommand::Ack { .. });
         let suspended = matches!(command, MatchCommand::Suspend) && self.machine.setup().grace_ms.is_none();
         if suspended && !self.machine.is_over() && !self.leaves {
             self.context.observer.on_suspension(&self.machine);
@@ -212,8 +211,7 @@ impl LiveMatch {
         self.execute(command, writes);
         self.crowd.send_if_due();
         self.crowd.catch_up(&self.machine);
-        let leaves = self.ended && (forget || acked && !self.crowd.any_behind() && self.all_have_seen());
-        if leaves { self.leave() } else { Flow::Stays }
+        if self.ended && forget { self.leave() } else { Flow::Stays }
     }
 
     /// Returns true if the match has ended, and only its record and the acknowledgments of its clients are still needed.
@@ -224,7 +222,9 @@ impl LiveMatch {
 
     /// Drops all data of a dormant match that its record in the store contains too.
     pub(super) fn into_ended(mut self) -> EndedMatch {
-        self.number_last_frames();
+        for (seat, line) in self.lines.iter_mut().enumerate().filter(|(seat, _)| self.handle.is_client(*seat)) {
+            line.last.get_or_insert_with(|| self.machine.resume_entry(seat).seq);
+        }
         let lines = self.lines.into_boxed_slice();
         EndedMatch { handle: self.handle, lines, state: self.machine.into_ended(), waiting: None, leaves: false }
     }
@@ -364,20 +364,6 @@ impl LiveMatch {
         if any {
             self.machine.credit_stall(&losses);
         }
-    }
-
-    /// Sets the number of each seat's last frame, where it is not known yet. The match must have ended.
-    fn number_last_frames(&mut self) {
-        let (machine, handle) = (&self.machine, &self.handle);
-        for (seat, line) in self.lines.iter_mut().enumerate().filter(|(seat, _)| handle.is_client(*seat)) {
-            line.last.get_or_insert_with(|| machine.resume_entry(seat).seq);
-        }
-    }
-
-    /// Returns true if every client of the match, which has ended, has acknowledged the last frame.
-    fn all_have_seen(&mut self) -> bool {
-        self.number_last_frames();
-        all_have_seen(&self.lines, &self.handle)
     }
 
     fn execute(&mut self, command: MatchCommand, writes: &mut RoundWrites) {
@@ -591,23 +577,9 @@ impl LiveMatch {
 
     /// Ends the match for its clients, whatever the state of the machine.
     pub(super) fn end_broken(&mut self) {
-        let seats = self.lines.len();
-        for seat in 0..seats {
+        for seat in 0..self.lines.len() {
             let seq = self.lines[seat].last.map_or(0, |last| last + 1);
-            let end = MatchEnd {
-                seq,
-                match_id: self.handle.entry().match_id.clone(),
-                returns: vec![0.0; seats],
-                outcome: vec![Outcome::None; seats],
-                reason: EndReason::InfraError,
-                at_fault: None,
-                rated: false,
-                digest: None,
-                seed: None,
-                salt: None,
-                record: format!("/episodes/{}", self.handle.entry().match_id),
-            };
-            self.put(seat, None, &ServerMessage::MatchEnd(Box::new(end)));
+            self.put(seat, None, &failed_end(&self.handle, seq));
         }
         self.post();
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ludex_env::Stream;
 use ludex_env::check::scaled;
 use ludex_protocol::record::Record;
+use ludex_server::Config;
 use ludex_server::operators::{EndedBy, end_match};
 use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
@@ -198,13 +199,18 @@ fn remote_run_with_kills_equals_local_run() {
     assert_eq!(verdict(&rough["verdict"]["parts"]), near_verdict);
     // Anyone can verify the run from its files.
     let audit = Command::new(PROGRAM).args(["verify"]).arg(data.join("runs/rough")).output().expect("the program");
-    assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stdout));
-    assert!(String::from_utf8_lossy(&audit.stdout).contains("complete"), "{}", String::from_utf8_lossy(&audit.stdout));
+    let told = String::from_utf8_lossy(&audit.stdout);
+    assert!(audit.status.success() && told.contains("complete"), "{told}");
     server.has_not_panicked();
 }
 
-async fn server() -> Server {
-    Server::start(|config| config.suites = Suites::default().with(SUITE).expect("a suite")).await
+async fn server(change: impl FnOnce(&mut Config)) -> Server {
+    let suites = Suites::default().with(SUITE).expect("a suite");
+    Server::start(|config| {
+        config.suites = suites;
+        change(config);
+    })
+    .await
 }
 
 fn is_error(answer: &Value, code: &str, path: &str) {
@@ -217,7 +223,7 @@ fn is_error(answer: &Value, code: &str, path: &str) {
 
 #[tokio::test]
 async fn invalid_enrolment_errors_contain_the_field_path() {
-    let server = server().await;
+    let server = server(|_| {}).await;
     let mut bot = Bot::new(server.address, "cand").await;
     let suites = bot.call("suites", json!({})).await;
     let little = &suites["suites"][0];
@@ -292,11 +298,7 @@ async fn invalid_enrolment_errors_contain_the_field_path() {
 
 #[tokio::test]
 async fn runs_per_owner_are_limited() {
-    let server = Server::start(|config| {
-        config.suites = Suites::default().with(SUITE).expect("a suite");
-        config.limits.owner_runs = 20;
-    })
-    .await;
+    let server = server(|config| config.limits.owner_runs = 20).await;
     let mut bot = Bot::new(server.address, "many").await;
     let enrol = |n: usize| json!({"suite": "little", "run": format!("run-{n}"), "only": ["cards"]});
     for n in 0..20 {
@@ -313,8 +315,29 @@ async fn runs_per_owner_are_limited() {
 }
 
 #[tokio::test]
+async fn continued_match_is_stored_with_its_new_session() {
+    let server = server(|config| config.limits.grace_ms = 100).await;
+    let enrol = json!({"suite": "little", "run": "moved", "only": ["lines"], "slots": 1});
+    let mut old = Bot::new(server.address, "cand").await;
+    assert_eq!(old.call("enrol", enrol.clone()).await["type"], "enrolled");
+    let id = old.wait("turn").await["match"].clone();
+    drop(old);
+    // The match waits in the store once the session has ended.
+    while server.hub.live_matches() > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let mut new = Bot::new(server.address, "cand").await;
+    assert_eq!(new.call("enrol", enrol).await["type"], "enrolled");
+    assert_eq!(new.wait("resync").await["match"], id);
+    let row = server.hub.store.running().await.expect("the running matches").remove(0).row;
+    let session = row.seats.into_iter().find_map(|seat| seat.session);
+    assert_eq!([json!(row.id), json!(session)], [id, new.client.welcome["session"].clone()]);
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
 async fn withdrawal_loses_running_matches_and_ends_run() {
-    let server = server().await;
+    let server = server(|_| {}).await;
     let mut bot = Bot::new(server.address, "cand").await;
     let enrol = json!({"suite": "little", "run": "short", "only": ["lines"], "slots": 2});
     assert_eq!(bot.call("enrol", enrol.clone()).await["type"], "enrolled");
@@ -332,8 +355,7 @@ async fn withdrawal_loses_running_matches_and_ends_run() {
 
 #[tokio::test]
 async fn run_ends_at_its_deadline() {
-    let server = Server::start(|config| {
-        config.suites = Suites::default().with(SUITE).expect("a suite");
+    let server = server(|config| {
         config.run_time = Duration::from_secs(5);
         config.limits.grace_ms = 200;
     })
@@ -359,11 +381,7 @@ async fn run_ends_at_its_deadline() {
 
 #[tokio::test]
 async fn operator_ends_match_of_absent_agent() {
-    let server = Server::start(|config| {
-        config.suites = Suites::default().with(SUITE).expect("a suite");
-        config.limits.grace_ms = 200;
-    })
-    .await;
+    let server = server(|config| config.limits.grace_ms = 200).await;
     let enrol = json!({"suite": "little", "run": "mine", "only": ["cards"]});
     let mut bot = Bot::new(server.address, "cand").await;
     assert_eq!(bot.call("enrol", enrol.clone()).await["type"], "enrolled");

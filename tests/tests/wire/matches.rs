@@ -150,21 +150,27 @@ async fn match_is_forgotten_after_client_acknowledges_end() {
 }
 
 #[tokio::test]
-async fn ended_match_whose_record_is_missing_refuses_requests() {
+async fn ended_match_whose_record_is_missing_refuses_requests_and_ends_again() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
-    bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 1})).await;
-    bot.play(1, first).await;
-    let id = bot.only().0.to_owned();
+    bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 2})).await;
+    bot.play(2, first).await;
+    let ids: Vec<String> = bot.matches.keys().cloned().collect();
     // The store keeps its newest match.
     let mut other = Bot::new(server.address, "other").await;
     other.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 1})).await;
     other.play(1, first).await;
     server.hub.store.catch_up().await;
-    server.hub.store.write(vec![Write::MatchGone { id: id.clone() }]).await.unwrap();
-    let resign = json!({"match": id});
+    server.hub.store.write(ids.iter().map(|id| Write::MatchGone { id: id.clone() }).collect()).await.unwrap();
+    let resign = json!({"match": ids[0]});
     assert_eq!(bot.call("resign", resign.clone()).await["code"], "internal");
     assert_eq!(bot.call("resign", resign).await["code"], "unknown_match");
+    // The client has missed the end of the second match.
+    let seen = bot.matches.get_mut(&ids[1]).unwrap();
+    (seen.last, seen.end) = (seen.last - 1, Value::Null);
+    bot.cut().await;
+    let end = bot.wait("match_end").await;
+    assert_eq!((&end["match"], &end["reason"]), (&json!(ids[1]), &json!("infra_error")), "{end}");
     server.stop().stopped().await;
 }
 
