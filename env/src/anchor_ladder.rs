@@ -136,7 +136,7 @@ fn of<'p>(page: &'p str, string: &str) -> Option<&'p str> {
     Some(&page[from..from + len])
 }
 
-/// Sets the ratings of `anchors` from the game's page, if the page has a table for these parameters, rules and agents.
+/// Sets the ratings of `anchors` from the game's page, if it has a table for this game string and version of the rules.
 pub(crate) fn rate(anchors: &mut [Anchor], page: &str, string: &str, rules: u32) {
     let Some(table) = of(page, string) else { return };
     let rated: Vec<Anchor> = table.lines().filter_map(row).collect();

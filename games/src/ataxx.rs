@@ -126,7 +126,7 @@ const START: [u64; 2] = [1 | 1 << 48, 1 << 6 | 1 << 42];
 /// Bit set of the cells in the left column; `RIGHT` is that of the right column.
 const LEFT: u64 = 0x0000_0408_1020_4081;
 const RIGHT: u64 = LEFT << 6;
-/// Maximum number of moves that search tries in sorted order.
+/// Maximum number of moves that `search_moves` sorts. Search orders the remaining moves itself.
 const FRONT: usize = 6;
 /// Maximum number of remaining plies that the hash distinguishes. Higher numbers are hashed as this number.
 const NEAR_END: u32 = 20;

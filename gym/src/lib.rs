@@ -209,7 +209,7 @@ enum JobResult {
     Called(RunTask),
 }
 
-/// Completed task, with the handle that it used.
+/// Completed [`HandleTask`]: its result, its cost, and its environment handle, which returns to the gym.
 struct RunTask {
     handle: Box<EnvHandle>,
     called: Called,

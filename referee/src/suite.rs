@@ -259,7 +259,7 @@ pub struct PartSpec {
     /// Number of blocks (matches on one seed) for each pairing; with `climb` and `bisect`, for each level.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub blocks: u64,
-    /// Stopping rule for `converge`, which replaces `blocks`.
+    /// Stopping rule of the schedule `converge`; replaces `blocks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
     /// Number of blocks at level 0 of a ladder, where fewer blocks are enough.

@@ -61,7 +61,7 @@ pub struct EndRow {
     pub ended_ms: i64,
     /// Public part of the result.
     pub footer: String,
-    /// Complete episode record, including data hidden until the release.
+    /// Complete episode record, including data that is hidden until the match is released.
     pub record: String,
 }
 

@@ -247,7 +247,8 @@ impl Player {
         (over && running == 0) || done
     }
 
-    /// Enrolls again. If the end of the run was sent to a lost connection, the server repeats the end.
+    /// Makes the player enroll again after a reconnect. If `run_end` was lost with the old connection, the server
+    /// repeats it.
     fn reenrol(&mut self) {
         if matches!((&self.goal, &self.join), (Goal::Enrol(_), JoinState::In(_))) && !self.no_more {
             self.join = JoinState::Out;

@@ -82,8 +82,9 @@ impl Lines {
         *points = kept;
     }
 
-    /// Calls `each` for every axis with the difference of the ids of neighboring points, and with a list. Entry `j` of
-    /// the list holds the first points of the lines with `j + 1` stones of `side` and no stone of the opponent.
+    /// Calls `each(step, starts)` for every axis. `step` is the difference between the ids of neighboring points of the
+    /// axis. `starts[j]` is the set of starting points of the lines with exactly `j + 1` stones of `side` and none of
+    /// `other`.
     fn each_axis(&self, side: &Points, other: &Points, mut each: impl FnMut(usize, &[Points])) {
         let length = self.connect as usize;
         // `at_least[j]`: starting points of the lines that hold more than j stones of this side.

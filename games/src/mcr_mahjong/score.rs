@@ -26,10 +26,10 @@ const fn bits(fans: &[Fan]) -> Fans {
     all
 }
 
-/// Fans of two sets. Fans of three or four sets do not exclude them, because [`combine`] already avoids counting a set
+/// Fans that combine two sets. Fans of three or four sets do not exclude them, because [`combine`] already avoids counting a set
 /// twice.
 const OF_TWO: Fans = bits(&[DOUBLE_PUNG, PURE_DOUBLE_CHOW, MIXED_DOUBLE_CHOW, SHORT_STRAIGHT, TWO_TERMINAL_CHOWS]);
-/// Fans of three or four sets.
+/// Fans that combine three or four sets.
 const OF_MORE: Fans = bits(&[
     PURE_TERMINAL_CHOWS,
     QUADRUPLE_CHOW,

@@ -53,7 +53,8 @@ pub(crate) const LADDER: &[(u32, u32, &str)] =
 pub struct PlanPiece {
     /// Kind of the piece: an index in its side's table.
     pub kind: u32,
-    /// Position or variant of the piece; excludes the time at which it appears.
+    /// Board cell, skill slot or tier of the piece, depending on the game. Pieces that differ only in the time at which
+    /// they appear have the same place.
     pub place: u32,
     /// Cost in points of the budget.
     pub cost: u32,
@@ -78,9 +79,10 @@ pub trait PlanEngine: Sized + Send + Sync + 'static {
     const ACTIONS: u32;
     /// Number of cells in the array of a strategy.
     const CELLS: u32;
-    /// Formula of the mark `value` of a round.
+    /// Definition of the [mark](ludex_env::marks::Mark) `value` of each round and seat, for the table of marks on the
+    /// game's page.
     const VALUE: &'static str;
-    /// Formula of the mark `structural`, with the definition of a piece.
+    /// Definition of the mark `structural`, with the definition of a piece.
     const STRUCTURAL: &'static str;
     /// Short summary of the rules, for texts of views.
     const RULES: &'static str;

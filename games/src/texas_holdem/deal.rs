@@ -277,13 +277,13 @@ impl Deal {
         c.settle(t, p);
     }
 
-    /// Returns the hole cards of a position that are dealt so far.
+    /// Returns the hole cards that have been dealt to a position so far.
     pub fn hole(&self, t: &PokerTable, p: usize) -> &[u8] {
         let (from, dealt) = (p * usize::from(t.hole), usize::from(self.chips.dealt));
         &self.chips.cards[from.min(dealt)..(from + usize::from(t.hole)).min(dealt)]
     }
 
-    /// Returns the board cards that are dealt so far.
+    /// Returns the board cards that have been dealt so far.
     pub fn board(&self, t: &PokerTable) -> &[u8] {
         let dealt = usize::from(self.chips.dealt);
         &self.chips.cards[usize::from(t.holes).min(dealt)..dealt]

@@ -88,9 +88,7 @@ impl Suite {
         for summary in &self.summaries {
             let Summary { id, metric, except, groups, .. } = summary;
             if !is_word(id) || !ids.insert(id) {
-                return Err(format!(
-                    "summary {id:?}: expected lowercase letters, digits, _ and -, used by one summary only"
-                ));
+                return Err(format!("summary {id:?}: expected a unique id of lowercase letters, digits, _ and -"));
             }
             if let Some(other) = except.iter().find(|id| self.parts.iter().all(|part| part.id != **id)) {
                 return Err(format!("summary {id:?}: unknown part {other:?} in except"));

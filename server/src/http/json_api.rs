@@ -335,7 +335,7 @@ async fn episode(State(app): App, headers: HeaderMap, id: Result<Path<String>, P
 }
 
 fn no_episode() -> Box<Answer> {
-    let error = Refusal::new(ErrorCode::UnknownMatch, "expected the id of an episode");
+    let error = Refusal::new(ErrorCode::UnknownMatch, "expected the id of a match");
     Box::new(failed(StatusCode::NOT_FOUND, error))
 }
 

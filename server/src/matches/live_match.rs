@@ -27,15 +27,15 @@ const MISSED: usize = 128;
 /// Time in milliseconds for which the row and the log of a match without a durable log are buffered. If the match ends
 /// during this time, its log is never written, since the record contains it. A crash loses at most the buffered rows.
 const HELD: u64 = 1_000;
-/// Initial delay in milliseconds before retrying to store the end of a match with a durable log. The delay doubles after
-/// each try.
+/// Delay in milliseconds before the end of a match with a durable log is stored again after a failure. The delay
+/// doubles after each failure.
 const AGAIN: u64 = 500;
-/// Maximum delay in milliseconds between two tries to store the end of a match with a durable log.
+/// Maximum of the delay that starts at [`AGAIN`], in milliseconds.
 const AGAIN_AT_MOST: u64 = 8_000;
 /// Maximum number of consecutive replies of fast agents before the loop serves other matches.
 const AT_ONCE: usize = 16;
 
-/// Callback for the result of storing the start of the match with this handle.
+/// Callback that receives the handle of a match and the result of storing its start.
 pub(super) type OnStored = Box<dyn FnOnce(&MatchHandle, Result<(), StoreError>) + Send>;
 
 /// State of a match after a command.

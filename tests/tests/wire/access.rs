@@ -159,7 +159,7 @@ async fn match_of_open_run_is_hidden_from_other_owners() {
 }
 
 #[tokio::test]
-async fn run_files_need_a_token_and_have_page_headers() {
+async fn run_files_need_a_token_and_have_security_headers() {
     let site = Site::start(false).await;
     let (mut bot, turn) = run_of_ann(&site).await;
     bot.act(&turn, first(&turn)).await;

@@ -15,8 +15,8 @@ fn closed(code: u16, name: &str) -> ClientEnd {
     ClientEnd::Closed(code, name.to_owned())
 }
 
-/// Sends one message as the first of a connection. Returns the end of the connection and the messages received before
-/// it.
+/// Opens a connection and sends `message` as its first message. Returns how the connection ended, and the messages
+/// received until then.
 async fn first(server: &Server, message: Value) -> (ClientEnd, Vec<Value>) {
     let mut c = Client::mute(server.address).await;
     c.say(&message).await;

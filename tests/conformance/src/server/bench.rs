@@ -22,7 +22,7 @@ const NAME: &str = "conformance";
 pub(super) struct LawContext {
     /// Address of the server without its path.
     base: Uri,
-    /// Path that the user gave, if any.
+    /// Path of the WebSocket in the user's URL; `None` for a default path.
     path: Option<String>,
     pub token: Option<String>,
     agent: Option<String>,

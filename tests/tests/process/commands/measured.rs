@@ -56,7 +56,7 @@ fn rate_metric_prints_values_of_imported_tables() {
 }
 
 #[test]
-fn rate_metric_counts_marks_and_labels() {
+fn rate_command_computes_metrics_of_marks_and_labels() {
     let at = tempfile::tempdir().unwrap();
     let seats = ["--seat", "random", "--seat", "anchor level=1"];
     let play = [&["match", "connect_four"][..], &seats, &["--blocks", "1", "--out", "games.jsonl"]].concat();
