@@ -95,6 +95,7 @@ pub enum EventKind {
 
 impl Message for MatchEvent {
     const TYPE: &'static str = "event";
+    const WRITTEN_OFTEN: bool = true;
 }
 
 impl ServerBody for MatchEvent {}

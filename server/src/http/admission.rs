@@ -1,6 +1,7 @@
 //! Admission of page requests: the rate of an address, and connections in reserved slots.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use axum::http::header::{self, HeaderValue};
 use axum::http::{Request, StatusCode};
@@ -13,6 +14,9 @@ use crate::server_state::ServerState;
 
 /// Number of ordinary requests that a request for a game with parameters costs: the server may have to build it.
 const GAME_COST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
+
+/// Delay before a request beyond the budget is refused. A client that immediately repeats its request then costs little.
+const REFUSAL_DELAY: Duration = Duration::from_millis(250);
 
 /// Checks that the client may request a page now.
 ///
@@ -31,7 +35,10 @@ pub(super) async fn admit<B>(request: &Request<B>, peer: &Peer, shared: &ServerS
     let address = request.uri().path_and_query().map_or("", |address| address.as_str());
     match wait_ms(address, peer, shared) {
         None => Ok(()),
-        Some(ms) => Err(Box::new(too_many(ms, shared))),
+        Some(ms) => {
+            tokio::time::sleep(REFUSAL_DELAY).await;
+            Err(Box::new(too_many(ms, shared)))
+        }
     }
 }
 

@@ -233,7 +233,7 @@ impl EventLoop {
 
     /// Executes queued commands, then due deadlines, each for at most [`ROUND`]. What is left waits for the next round.
     fn round(&mut self, commands: &mut VecDeque<LoopCommand>) {
-        self.context.begin_round();
+        self.context.refresh();
         let from = Instant::now();
         while let Some(command) = commands.pop_front() {
             match command {
@@ -264,16 +264,13 @@ impl EventLoop {
             }
         }
         // A command may have stalled the thread. Reads the stall monitor again, so that no player loses this time.
-        self.context.begin_round();
+        self.context.refresh();
         let (from, now) = (Instant::now(), self.context.now());
         while let Some(Reverse((at, number))) = self.deadlines.peek().copied().filter(|Reverse((at, _))| *at <= now) {
             self.deadlines.pop();
             let Some(live) = self.matches.get_mut(&number).filter(|live| live.planned == Some(at)) else { continue };
             live.planned = None;
-            self.with_match(number, |live, writes| match live.next_deadline() {
-                Some(due) if due <= now => live.tick(writes),
-                _ => Flow::Stays,
-            });
+            self.with_match(number, LiveMatch::tick);
             if from.elapsed() > ROUND {
                 break;
             }
@@ -406,7 +403,7 @@ impl EventLoop {
     }
 
     fn on_commit(&mut self, results: Vec<Result<(), StoreError>>) {
-        self.context.begin_round();
+        self.context.refresh();
         let Some(commit) = self.commits.pop_front() else { return };
         for (number, result) in commit.matches.into_iter().zip(results) {
             self.with_match(number, |live, writes| live.on_commit(result, writes));

@@ -206,8 +206,6 @@ impl Hub {
         self.handle(id).is_some_and(|handle| handle.live())
     }
 
-    // ---- sessions -------------------------------------------------------------------------------------------------
-
     /// Returns the time for which a lost session can be resumed.
     pub(crate) fn grace(&self) -> Duration {
         Duration::from_millis(self.config.limits.grace_ms)
@@ -263,8 +261,6 @@ impl Hub {
             tracing::error!(session = %session.id, %error, "storing a session failed");
         }
     }
-
-    // ---- matches --------------------------------------------------------------------------------------------------
 
     /// Schedules the removal of a match that has ended.
     pub(super) fn remove_later(&self, id: &str) {
@@ -343,8 +339,6 @@ impl Hub {
     pub(crate) fn waiting(&self) -> usize {
         self.lobby.lock().waiting()
     }
-
-    // ---- the end of the server ------------------------------------------------------------------------------------
 
     /// Returns when no match with a connected client is running. Matches without a connected client make no progress.
     pub async fn idle(&self) {

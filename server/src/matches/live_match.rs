@@ -437,7 +437,9 @@ impl LiveMatch {
                     outputs.remove(at);
                     asked += 1;
                     let (now, limit_ms) = (self.context.now(), self.context.parts.agent_ms);
-                    if let Some(reply) = self.agents.ask_now(&mut self.machine, now, limit_ms, seat) {
+                    let reply = self.agents.ask_now(&mut self.machine, now, limit_ms, seat);
+                    self.context.refresh();
+                    if let Some(reply) = reply {
                         outputs.append(&mut self.machine.handle(self.context.now(), reply));
                     }
                 }

@@ -32,9 +32,11 @@ pub(super) struct LoopContext {
     pub losses: RefCell<Vec<u64>>,
     /// True once log rows are no longer buffered.
     settled: Cell<bool>,
-    /// Stall monitor of the loop's thread, and its total at the start of the round.
+    /// Stall monitor of the loop's thread.
     monitor: StallMonitor,
+    /// Total of the monitor, and time in milliseconds, as last read by [`refresh`](Self::refresh).
     stalled_ms: Cell<u64>,
+    now: Cell<u64>,
 }
 
 impl LoopContext {
@@ -42,16 +44,18 @@ impl LoopContext {
     pub fn new(parts: MatchParts, observer: Arc<dyn MatchObserver>) -> Self {
         let monitor = StallMonitor::here();
         let stalled_ms = Cell::new(monitor.lost_ms());
-        LoopContext { parts, observer, losses: RefCell::default(), settled: Cell::new(false), monitor, stalled_ms }
+        let now = Cell::new(parts.clock.now());
+        LoopContext { parts, observer, losses: RefCell::default(), settled: Cell::new(false), monitor, stalled_ms, now }
     }
 
-    /// Returns the time in milliseconds since the server started.
+    /// Returns the time of the current step in milliseconds since the server started.
     pub fn now(&self) -> u64 {
-        self.parts.clock.now()
+        self.now.get()
     }
 
-    /// Reads the stall monitor, once per round.
-    pub fn begin_round(&self) {
+    /// Reads the clock and the stall monitor. Must be called at the start of a round and after an agent's computation.
+    pub fn refresh(&self) {
+        self.now.set(self.parts.clock.now());
         self.stalled_ms.set(self.monitor.lost_ms());
     }
 

@@ -165,8 +165,6 @@ impl<S: Io> Connection<S> {
         Ok(())
     }
 
-    // ---- in ---------------------------------------------------------------------------------------------------------
-
     async fn frame(&mut self, message: Message) -> Result<(), End> {
         if message.is_close() {
             return Err(End::Broken(Broken::Lost));
@@ -296,8 +294,6 @@ impl<S: Io> Connection<S> {
         Ok(())
     }
 
-    // ---- out --------------------------------------------------------------------------------------------------------
-
     /// Sends gym replies. `asked` is the fingerprint of the current request, if the replies belong to that request.
     async fn deliver(&mut self, asked: Option<RequestFingerprint>) -> Result<(), End> {
         let mut written = std::mem::take(&mut self.written);
@@ -406,6 +402,11 @@ impl<S: Io> Connection<S> {
     /// may remain unread until the socket has made no progress for `write_stall_ms`. For match events, the limit is
     /// shorter.
     async fn written_out(&mut self, all: bool) -> Result<(), End> {
+        let wire = &mut self.wire;
+        let at_once = if all { wire.flush().now_or_never() } else { wire.room().now_or_never() };
+        if let Some(done) = at_once {
+            return Ok(done?);
+        }
         let from = Instant::now();
         loop {
             let wire = &mut self.wire;
@@ -437,8 +438,6 @@ impl<S: Io> Connection<S> {
             _ => close_with(close::GOING_AWAY),
         })
     }
-
-    // ---- the end ----------------------------------------------------------------------------------------------------
 
     /// Ends the connection: parks, hands over or ends the session, then closes the socket.
     async fn finish(self, end: End) {
@@ -520,6 +519,8 @@ mod tests {
     use ludex_protocol::message::Queued;
     use ludex_store::Store;
     use serde_json::{Value, json};
+    use tokio::io::DuplexStream;
+    use tokio::task::JoinHandle;
     use tokio_tungstenite::WebSocketStream;
     use tokio_tungstenite::tungstenite::protocol::Role;
 
@@ -528,7 +529,16 @@ mod tests {
     /// Size in bytes of a small pipe. If one side does not read, the other side soon blocks.
     const PIPE: usize = 4 << 10;
 
-    async fn say(ws: &mut WebSocketStream<tokio::io::DuplexStream>, message: Value) -> Value {
+    /// Serves one end of a pipe as a connection.
+    async fn spawn_serve(shared: &Arc<ServerState>, near: DuplexStream) -> JoinHandle<()> {
+        let ip = [127, 0, 0, 1].into();
+        let entry = shared.doors.enter(ip).unwrap();
+        let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
+        let wire = ServerSocket::new(timed(near, PATIENCE), Vec::new(), Encoding::Json, &shared.limits).await;
+        tokio::task::spawn_local(serve(wire, peer, shared.clone()))
+    }
+
+    async fn say(ws: &mut WebSocketStream<DuplexStream>, message: Value) -> Value {
         ws.send(Message::text(message.to_string())).await.unwrap();
         serde_json::from_str(ws.next().await.unwrap().unwrap().to_text().unwrap()).unwrap()
     }
@@ -537,8 +547,8 @@ mod tests {
     async fn client_that_does_not_read_events_is_disconnected() {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(data.path()).await.unwrap();
-        let shared =
-            Arc::new(ServerState::new(Config::new(data.path()), store.clone(), Metrics::new().unwrap()).await.unwrap());
+        let config = Config::new(data.path());
+        let shared = Arc::new(ServerState::new(config, store.clone(), Metrics::new().unwrap()).await.unwrap());
         let (near, far) = tokio::io::duplex(PIPE);
         let client = async {
             let mut ws = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
@@ -560,11 +570,7 @@ mod tests {
         let local = tokio::task::LocalSet::new();
         local
             .run_until(async {
-                let ip = [127, 0, 0, 1].into();
-                let entry = shared.doors.enter(ip).unwrap();
-                let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
-                let wire = ServerSocket::new(timed(near, PATIENCE), Vec::new(), Encoding::Json, &shared.limits).await;
-                let serving = tokio::task::spawn_local(serve(wire, peer, shared.clone()));
+                let serving = spawn_serve(&shared, near).await;
                 client.await;
                 serving.await.unwrap();
             })
@@ -592,23 +598,15 @@ mod tests {
             ws.send(Message::text(ping.to_string())).await.unwrap();
             let event = Queued { join: "j".into(), waiting: 1, eta_ms: None };
             assert!(session.mailbox().unwrap().event(ServerMessage::Queued(event)).is_ok());
-            let mut next = async || {
-                let frame = tokio::time::timeout(Duration::from_secs(20), ws.next()).await.expect("a frame");
-                serde_json::from_str::<Value>(frame.unwrap().unwrap().to_text().unwrap()).unwrap()
-            };
-            assert_eq!(next().await["type"], "queued");
+            assert_eq!(next(&mut ws, None).await["type"], "queued");
             release.send(()).unwrap();
-            assert_eq!(next().await["re"], 1);
+            assert_eq!(next(&mut ws, None).await["re"], 1);
             ws.close(None).await.unwrap();
         };
         let local = tokio::task::LocalSet::new();
         local
             .run_until(async {
-                let ip = [127, 0, 0, 1].into();
-                let entry = shared.doors.enter(ip).unwrap();
-                let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
-                let wire = ServerSocket::new(timed(near, PATIENCE), Vec::new(), Encoding::Json, &shared.limits).await;
-                let serving = tokio::task::spawn_local(serve(wire, peer, shared.clone()));
+                let serving = spawn_serve(&shared, near).await;
                 client.await;
                 serving.await.unwrap();
             })
@@ -619,7 +617,7 @@ mod tests {
     }
 
     /// Reads frames up to the next message of the type `kind`.
-    async fn next(ws: &mut WebSocketStream<tokio::io::DuplexStream>, kind: Option<&str>) -> Value {
+    async fn next(ws: &mut WebSocketStream<DuplexStream>, kind: Option<&str>) -> Value {
         loop {
             let frame = tokio::time::timeout(Duration::from_secs(20), ws.next()).await.expect("a frame");
             let message: Value = serde_json::from_str(frame.unwrap().unwrap().to_text().unwrap()).unwrap();
@@ -636,8 +634,8 @@ mod tests {
         const LATER: usize = 20;
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(data.path()).await.unwrap();
-        let shared =
-            Arc::new(ServerState::new(Config::new(data.path()), store.clone(), Metrics::new().unwrap()).await.unwrap());
+        let config = Config::new(data.path());
+        let shared = Arc::new(ServerState::new(config, store.clone(), Metrics::new().unwrap()).await.unwrap());
         let ((near, far), (near_watcher, far_watcher)) = (tokio::io::duplex(PIPE), tokio::io::duplex(PIPE));
         let client = async {
             let mut player = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
@@ -697,12 +695,7 @@ mod tests {
             .run_until(async {
                 let mut serving = Vec::new();
                 for near in [near, near_watcher] {
-                    let ip = [127, 0, 0, 1].into();
-                    let entry = shared.doors.enter(ip).unwrap();
-                    let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
-                    let wire =
-                        ServerSocket::new(timed(near, PATIENCE), Vec::new(), Encoding::Json, &shared.limits).await;
-                    serving.push(tokio::task::spawn_local(serve(wire, peer, shared.clone())));
+                    serving.push(spawn_serve(&shared, near).await);
                 }
                 let matches = tokio::task::spawn_local(shared.hub.clone().run_matches(0));
                 client.await;

@@ -2,7 +2,6 @@
 //! immediately answer with an error or a close frame, and serve all other clients normally.
 
 mod bounds;
-mod flood;
 mod fuzz;
 mod kinds;
 mod long;

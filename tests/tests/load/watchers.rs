@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use ludex_env::Stream;
-use ludex_tests::{Bot, Client, Process};
+use ludex_tests::{Bot, Client, Process, Server};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_tungstenite::tungstenite::Message;
@@ -25,19 +25,22 @@ struct Table {
 }
 
 impl Table {
-    async fn new(address: SocketAddr, name: &str) -> Table {
+    async fn new(address: SocketAddr, name: &str, rated: bool) -> Table {
         let mut bots = [Bot::new(address, &format!("{name}-a")).await, Bot::new(address, &format!("{name}-b")).await];
         for (seat, bot) in bots.iter_mut().enumerate() {
-            bot.join(json!({"game": "gomoku", "queue": name, "seat": seat})).await;
+            bot.join(
+                json!({"game": "gomoku", "queue": name, "seat": seat, "rated": rated, "clock": {"move_ms": 60_000}}),
+            )
+            .await;
         }
         let id = bots[0].wait("match_start").await["match"].clone();
         Table { bots, id }
     }
 
-    /// Plays random moves with a pause after each and returns the number of moves.
-    async fn play(&mut self, pause: Duration) -> usize {
+    /// Plays `moves` random moves with a pause after each and returns the number of moves.
+    async fn play(&mut self, moves: usize, pause: Duration) -> usize {
         let mut random = Stream::from_text("watched");
-        for at in 0..MOVES {
+        for at in 0..moves {
             let bot = &mut self.bots[at % 2];
             let turn = loop {
                 let message = bot.next().await;
@@ -52,8 +55,18 @@ impl Table {
             assert_eq!(bot.act(&turn, mv).await["type"], "accepted");
             tokio::time::sleep(pause).await;
         }
-        self.bots[MOVES % 2].call("resign", json!({"match": self.id})).await;
-        MOVES
+        moves
+    }
+
+    /// Adds a spectator to the match.
+    async fn watcher(&self, address: SocketAddr, views: &Value) -> Client {
+        let mut watcher = Client::hello(address).await;
+        let mut watch = json!({"match": self.id});
+        if views.is_array() {
+            watch["views"] = views.clone();
+        }
+        assert_eq!(watcher.call("spectate", watch).await["type"], "ok");
+        watcher
     }
 }
 
@@ -79,19 +92,14 @@ async fn all_spectators_receive_equal_frames() {
     let pause = Duration::from_millis(size_from_env("LUDEX_LOAD_PACE_MS", 0) as u64);
     let most = size_from_env("LUDEX_LOAD_WATCHERS", 20);
     for (views, count) in [json!(null), json!(["picture"])].iter().flat_map(|v| [0, 10, most].map(|n| (v, n))) {
-        let mut table = Table::new(server.address, &format!("{count}-{}", views.is_array())).await;
+        let mut table = Table::new(server.address, &format!("{count}-{}", views.is_array()), false).await;
         let mut watchers = JoinSet::new();
         for _ in 0..count {
-            let mut watcher = Client::hello(server.address).await;
-            let mut watch = json!({"match": table.id});
-            if views.is_array() {
-                watch["views"] = views.clone();
-            }
-            assert_eq!(watcher.call("spectate", watch).await["type"], "ok");
-            watchers.spawn(receive_all(watcher));
+            watchers.spawn(receive_all(table.watcher(server.address, views).await));
         }
         let before = seconds_of(server.id());
-        let moves = table.play(pause).await;
+        let moves = table.play(MOVES, pause).await;
+        table.bots[moves % 2].call("resign", json!({"match": table.id})).await;
         let all = watchers.join_all().await;
         let after = seconds_of(server.id());
         assert!(all.iter().all(|heard| *heard == all[0] && heard.0 > moves), "{moves} moves: {all:?}");
@@ -103,4 +111,25 @@ async fn all_spectators_receive_equal_frames() {
         );
     }
     server.has_not_panicked();
+}
+
+#[tokio::test]
+async fn buffered_events_arrive_while_the_match_waits() {
+    /// Number of watchers whose events are buffered.
+    const CROWD: usize = 40;
+    let server = Server::start(|config| config.limits.address_hellos = 1_000).await;
+    let mut table = Table::new(server.address, "slow", true).await;
+    let mut watchers = Vec::new();
+    for _ in 0..CROWD {
+        watchers.push(table.watcher(server.address, &Value::Null).await);
+    }
+    table.play(2, Duration::ZERO).await;
+    for watcher in &mut watchers {
+        let mut moves = 0;
+        while moves < 2 {
+            let next = tokio::time::timeout(Duration::from_secs(20), watcher.hear()).await.expect("an event");
+            moves += usize::from(next["kind"] == "move");
+        }
+    }
+    server.stop().stopped().await;
 }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
+use ludex_env::Stream;
 use ludex_tests::Client;
 use ludex_tests::server::get;
 use serde_json::{Value, json};
@@ -17,12 +18,14 @@ use super::sockets::{TEXT, frame};
 pub type Hog = fn(SocketAddr, Instant) -> Pin<Box<dyn Future<Output = usize>>>;
 
 /// All misbehaving clients, by name.
-pub const HOGS: [(&str, Hog); 9] = [
+pub const HOGS: [(&str, Hog); 11] = [
     ("a flood of searches", |address, until| Box::pin(searches(address, until))),
     ("huge lists", |address, until| Box::pin(lists(address, until))),
     ("a thousand waiting joins", |address, until| Box::pin(joins(address, until))),
     ("connections before hello", |address, until| Box::pin(silent(address, until))),
-    ("polling of /ratings", |address, until| Box::pin(ratings(address, until))),
+    ("polling of /ratings", |address, until| Box::pin(pages(address, until, 4, (ratings(), ""), 200))),
+    ("pictures of documents", |address, until| Box::pin(pages(address, until, 64, (documents_in_urls(), ""), 400))),
+    ("readers of a live page", |address, until| Box::pin(live_page(address, until))),
     ("restore bombs", |address, until| Box::pin(bombs(address, until))),
     ("endless searches", |address, until| Box::pin(endless(address, until, long::searches, "open", search_of_all()))),
     ("judged documents", |address, until| Box::pin(endless(address, until, long::documents, "open", search_of_all()))),
@@ -31,6 +34,9 @@ pub const HOGS: [(&str, Hog); 9] = [
 
 /// Maximum time after its end that a hog waits for a refusal.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Time for which readers fetch the page of one match.
+const PAGE: Duration = Duration::from_millis(500);
 
 /// Returns true if the time is over and the hog was refused at least once; a busy machine may delay the refusal.
 fn is_over(until: Instant, refused: usize) -> bool {
@@ -177,20 +183,60 @@ async fn silent(address: SocketAddr, until: Instant) -> usize {
     count
 }
 
-/// With four clients, fetches the page of all ratings and the page of one game's ratings. Nothing is refused, so
-/// replies are counted instead.
-async fn ratings(address: SocketAddr, until: Instant) -> usize {
-    let polls = |path: &'static str| async move {
+/// Returns the paths of all ratings and of one game's ratings.
+fn ratings() -> Vec<String> {
+    ["/ratings", "/ratings?game=connect_four"].map(str::to_owned).to_vec()
+}
+
+/// Returns picture URLs of free_style, each with a different rules document in its game string.
+fn documents_in_urls() -> Vec<String> {
+    let mut random = Stream::from_text("flood");
+    let start = ludex_games::load("free_style").expect("a game").start();
+    let drawn = std::iter::repeat_with(|| start.sample(0, &mut random)).flatten();
+    let rules = drawn.filter(|document| document["act"] == "propose").map(|document| document["rules"].clone());
+    let byte = |byte: u8| match byte.is_ascii_alphanumeric() {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02x}"),
+    };
+    let encode = |text: String| text.bytes().map(byte).collect::<String>();
+    let path = |rules: Value| format!("/games/{}/picture.svg", encode(format!("free_style(rules={rules})")));
+    // Longer heads are refused by the server in any case.
+    rules.map(path).filter(|path| path.len() < 12_000).take(8).collect()
+}
+
+/// Fetches pages with many clients, each page in turn. `accept` is a header line, and `status` the expected status.
+async fn pages(
+    address: SocketAddr,
+    until: Instant,
+    clients: usize,
+    (paths, accept): (Vec<String>, &str),
+    status: u16,
+) -> usize {
+    let fetch = async |client: usize| {
         let mut count = 0;
-        while !is_over(until, count) {
-            assert_eq!(get(address, path, "").await.0, 200, "{path}");
-            count += 1;
+        for path in paths.iter().cycle().skip(client) {
+            if is_over(until, count) {
+                break;
+            }
+            let got = get(address, path, accept).await.0;
+            assert!(got == status || got == 429, "{path}: {got}");
+            count += usize::from(got == 429);
         }
         count
     };
-    let game = "/ratings?game=connect_four";
-    let (a, b, c, d) = tokio::join!(polls("/ratings"), polls("/ratings"), polls(game), polls(game));
-    a + b + c + d
+    futures_util::future::join_all((0..clients).map(fetch)).await.into_iter().sum()
+}
+
+/// Fetches the page of a running match with 24 clients. When the match has ended, fetches the page of another.
+async fn live_page(address: SocketAddr, until: Instant) -> usize {
+    let mut count = 0;
+    while !is_over(until, count) {
+        let list: Value = serde_json::from_str(&get(address, "/matches?live=true", "").await.1).unwrap_or_default();
+        let Some(id) = list["matches"][0]["match"].as_str() else { continue };
+        let (page, end) = ((vec![format!("/matches/{id}")], "Accept: text/html\r\n"), Instant::now() + PAGE);
+        count += pages(address, until.min(end), 24, page, 200).await;
+    }
+    count
 }
 
 /// Restores snapshots that are longer than any episode, and as many long snapshots as a handle accepts.

@@ -141,7 +141,7 @@ fn seconds() -> f64 {
 #[tokio::test]
 async fn misbehaving_clients_do_not_disrupt_matches_of_other_clients() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let limits = ["--limit", "address_hellos=64", "--limit", "pages_per_s=0"];
+    let limits = ["--limit", "address_hellos=64"];
     let program = std::env::var("LUDEX_BIN").unwrap_or_else(|_| PROGRAM.to_owned());
     let server = Process::start(&program, &folder.path().join("data"), &folder.path().join("log"), None, &limits);
     let now = Arc::new(Now(AtomicUsize::new(0)));
@@ -170,7 +170,7 @@ async fn misbehaving_clients_do_not_disrupt_matches_of_other_clients() {
         matches.extend(play.await.expect("matches"));
     }
     report(&soak.waits.lock());
-    println!("{} rated matches; refused (of /ratings: answered): {refused:?}", matches.len());
+    println!("{} rated matches; refused: {refused:?}", matches.len());
     for (name, refused) in refused {
         assert!(refused > 0, "{name} was never refused");
     }
@@ -220,8 +220,13 @@ async fn verified(address: SocketAddr, matches: &BTreeSet<String>) {
     assert!(!matches.is_empty());
     let mut lines = String::new();
     for id in matches {
-        let (status, record) = ludex_tests::server::get(address, &format!("/episodes/{id}"), "").await;
-        assert_eq!(status, 200, "{record}");
+        let record = loop {
+            match ludex_tests::server::get(address, &format!("/episodes/{id}"), "").await {
+                (200, record) => break record,
+                (429, _) => tokio::time::sleep(THINKS).await,
+                other => panic!("{other:?}"),
+            }
+        };
         lines.push_str(&record);
         lines.push('\n');
     }
