@@ -107,8 +107,8 @@ fn claimed(a: Action, offer: Tile, hand: &Counts) -> Option<(Counts, Meld)> {
     }
 }
 
-/// Returns the offered tile if it was discarded. Returns `None` if there is no offer, or if the tile promotes a pung to
-/// a kong.
+/// Returns the offered tile if it was discarded. Returns `None` without an offer, or if the tile promotes a pung to a
+/// kong.
 fn discard(seen: &View) -> Option<Tile> {
     seen.offer.as_ref().filter(|offer| !offer.kong).map(|offer| offer.tile.0).filter(|&t| usize::from(t) < KINDS)
 }

@@ -26,8 +26,8 @@ const fn bits(fans: &[Fan]) -> Fans {
     all
 }
 
-/// Fans that combine two sets. Fans of three or four sets do not exclude them, because [`combine`] already avoids counting a set
-/// twice.
+/// Fans that combine two sets. Fans of three or four sets do not exclude them, because [`combine`] already avoids
+/// counting a set twice.
 const OF_TWO: Fans = bits(&[DOUBLE_PUNG, PURE_DOUBLE_CHOW, MIXED_DOUBLE_CHOW, SHORT_STRAIGHT, TWO_TERMINAL_CHOWS]);
 /// Fans that combine three or four sets.
 const OF_MORE: Fans = bits(&[

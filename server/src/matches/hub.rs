@@ -248,12 +248,12 @@ impl Hub {
         self.seat();
     }
 
-    /// Stores a session's client and resume key. If the session has something `at_stake`, waits until the key is
-    /// durable, since the client could not resume after a crash without it. Otherwise, the write is asynchronous.
-    pub(crate) async fn keep_session(&self, session: &Session, at_stake: bool) {
+    /// Stores a session's client and resume key. If `durable`, waits until the key is on disk, since the client could not
+    /// resume after a crash without it. Otherwise, the write is asynchronous.
+    pub(crate) async fn keep_session(&self, session: &Session, durable: bool) {
         let expires_ms = ludex_play::time::epoch_ms().saturating_add(self.config.limits.grace_ms as i64);
         let kept = match session.row(expires_ms) {
-            Ok(row) if at_stake => self.store.write(vec![Write::Session(row)]).await.map_err(|e| e.to_string()),
+            Ok(row) if durable => self.store.write(vec![Write::Session(row)]).await.map_err(|e| e.to_string()),
             Ok(row) => self.store.write_behind(vec![Write::Session(row)]).await.map_err(|e| e.to_string()),
             Err(error) => Err(error.to_string()),
         };

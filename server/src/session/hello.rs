@@ -168,7 +168,8 @@ async fn welcome<S: Io>(
     } else if hello.reclaim {
         player.reclaim().await;
     }
-    shared.hub.keep_session(&session, player.at_stake()).await;
+    // A client that resumes after a crash shows the key of its last welcome.
+    shared.hub.keep_session(&session, resumed || player.at_stake()).await;
 
     let mut limits = shared.limits.as_ref().clone();
     if !shared.is_limited(peer) {

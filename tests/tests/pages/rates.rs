@@ -1,5 +1,7 @@
 //! Limit on page requests by address.
 
+use std::time::{Duration, Instant};
+
 use ludex_tests::Server;
 
 use super::ask;
@@ -10,8 +12,10 @@ const MANY: usize = 1_000;
 /// Requests a page until the server refuses it, and returns the refusal.
 async fn request_until_refused(server: &Server, headers: &str) -> String {
     for _ in 0..MANY {
+        let from = Instant::now();
         let reply = ask(server, "GET /games", headers).await;
         if !reply.starts_with("HTTP/1.1 200") {
+            assert!(from.elapsed() >= Duration::from_millis(250), "the refusal is not delayed");
             return reply;
         }
     }

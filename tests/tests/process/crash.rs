@@ -16,6 +16,7 @@ use ludex_tests::{Bot, Process};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::sync::{Barrier, watch};
 use tokio::task::JoinSet;
 
 pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
@@ -39,24 +40,51 @@ struct Play {
     seed: u64,
 }
 
+/// State that all clients share.
+struct Shared {
+    /// Barrier until all clients have joined: a crash may lose the sessions of clients that have not.
+    joined: Barrier,
+    /// Number of accepted moves.
+    moves: AtomicUsize,
+    /// Number of clients that play.
+    playing: watch::Sender<usize>,
+}
+
 impl Play {
-    async fn run(self, address: SocketAddr, moves: Arc<AtomicUsize>) -> Bot {
+    /// Plays until no client plays any more. A crash may lose an unrated match whose end this client has seen and an
+    /// opponent has not. Then they all play again.
+    async fn run(self, address: SocketAddr, shared: Arc<Shared>) -> Bot {
         let mut rng = Stream::from_text(&format!("{}:{}", self.name, self.seed));
         let mut bot = Bot::new(address, &self.name).await;
-        bot.ask("join", self.joins).await;
+        bot.join(self.joins).await;
+        shared.joined.wait().await;
         let mut choose = |turn: &Value| {
             let legal = turn["legal"].as_array().expect("legal actions");
             json!({"action": legal[rng.below(legal.len())]})
         };
-        while bot.over() < 1 || !bot.unanswered.is_empty() {
-            let Some(message) = bot.go_on().await else { continue };
+        let (mut counted, mut all_over) = (true, shared.playing.subscribe());
+        loop {
+            let plays = bot.over() < 1 || !bot.unanswered.is_empty();
+            if counted != plays {
+                shared.playing.send_modify(|n| *n = if plays { *n + 1 } else { *n - 1 });
+                counted = plays;
+            }
+            let message = tokio::select! {
+                biased;
+                _ = all_over.wait_for(|playing| *playing == 0) => return bot,
+                message = bot.go_on() => message,
+            };
+            let Some(message) = message else { continue };
+            if message["type"] == "match_start" && bot.over() > 0 {
+                bot.matches.retain(|id, _| message["match"] == id.as_str());
+                bot.lost += 1;
+            }
             if message["type"] == "accepted" {
-                moves.fetch_add(1, Ordering::Relaxed);
+                shared.moves.fetch_add(1, Ordering::Relaxed);
                 tokio::time::sleep(Duration::from_millis(8)).await;
             }
             bot.answer(&message, &mut choose).await;
         }
-        bot
     }
 }
 
@@ -65,16 +93,18 @@ impl Play {
 async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec<Bot>, Process) {
     let (data, log) = (folder.join("data"), folder.join("log"));
     let mut server = Process::start(PROGRAM, &data, &log, None, &LIMITS);
-    let (address, moves) = (server.address, Arc::new(AtomicUsize::new(0)));
+    let (address, count) = (server.address, plays.len());
+    let (joined, playing) = (Barrier::new(count), watch::Sender::new(count));
+    let shared = Arc::new(Shared { joined, moves: AtomicUsize::new(0), playing });
     let mut running = JoinSet::new();
     for play in plays {
-        running.spawn(play.run(address, moves.clone()));
+        running.spawn(play.run(address, shared.clone()));
     }
     let mut rng = Stream::from_text(&format!("ludex-tests:crash:{seed}"));
     for _ in 0..kills {
         // Kills the server some moves after the previous kill, at a random point within a move.
-        let (until, mut patience) = (moves.load(Ordering::Relaxed) + 10 + rng.below(60), 1_000);
-        while moves.load(Ordering::Relaxed) < until && patience > 0 && !running.is_empty() {
+        let (until, mut patience) = (shared.moves.load(Ordering::Relaxed) + 10 + rng.below(60), 1_000);
+        while shared.moves.load(Ordering::Relaxed) < until && patience > 0 && !running.is_empty() {
             tokio::time::sleep(Duration::from_millis(3)).await;
             patience -= 1;
         }
@@ -244,6 +274,21 @@ async fn reclaiming_session_survives_crash() {
     assert_eq!((&after["match"], &after["turn"]["legal"]), (&before["match"], &before["turn"]["legal"]));
     z.answer(&after, &mut ludex_tests::bot::first).await;
     z.play(1, ludex_tests::bot::first).await;
+    server.has_not_panicked();
+}
+
+#[tokio::test]
+async fn idle_resumed_session_survives_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let server = Process::start(PROGRAM, &data, &log, None, &LIMITS);
+    let address = server.address;
+    let mut bot = Bot::new(address, "idle").await;
+    bot.cut().await;
+    server.kill();
+    let server = Process::start(PROGRAM, &data, &log, Some(address), &LIMITS);
+    bot.cut().await;
+    assert_eq!(bot.resumed, [true, true]);
     server.has_not_panicked();
 }
 

@@ -170,7 +170,7 @@ async fn misbehaving_clients_do_not_disrupt_matches_of_other_clients() {
         matches.extend(play.await.expect("matches"));
     }
     report(&soak.waits.lock());
-    println!("{} rated matches; refused: {refused:?}", matches.len());
+    println!("{} rated matches; refused (of pages: answered): {refused:?}", matches.len());
     for (name, refused) in refused {
         assert!(refused > 0, "{name} was never refused");
     }
