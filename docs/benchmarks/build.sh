@@ -12,7 +12,7 @@ esac
 out="$target/benchmarks/${RUN:-$(date -u +%Y-%m-%d)}"
 
 # Always the same packages: other packages would select other features and cause another build.
-packages=(-p ludex-protocol -p ludex-env -p ludex-games -p ludex-agents -p ludex-play -p ludex-store -p ludex-server -p ludex-cli)
+packages=(-p ludex-protocol -p ludex-env -p ludex-games -p ludex-agents -p ludex-play -p ludex-store -p ludex-arena -p ludex-server -p ludex-cli)
 
 # Build everything before the first measurement, because a machine that has just compiled runs slower.
 build() {

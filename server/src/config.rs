@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use ipnet::IpNet;
+use ludex_arena::seasons::SuiteSeasons;
+pub use ludex_arena::settings::{Humans, PairMode};
+use ludex_arena::standing_ladders::LadderTerms;
+use ludex_arena::suites::Suites;
 use ludex_env::Games;
 use ludex_gym::opponents::Opponents;
 use ludex_protocol::Limits;
-
-use crate::seasons::SuiteSeasons;
-use crate::standing_ladders::LadderTerms;
-use crate::suites::Suites;
 
 pub use self::retention::Retention;
 
@@ -55,32 +55,6 @@ pub struct Config {
     pub drain: Duration,
     /// Ages at which the server removes old data.
     pub retention: Retention,
-}
-
-/// Matches that are paired by default. A pair is two matches with one seed and swapped seats.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PairMode {
-    Off,
-    #[default]
-    Rated,
-    All,
-}
-
-impl PairMode {
-    /// Returns true if matches with this value of `rated` are paired by default.
-    pub(crate) fn default_of(self, rated: bool) -> bool {
-        self == PairMode::All || self == PairMode::Rated && rated
-    }
-}
-
-/// Rating mode for people, whose agent kind is `human`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Humans {
-    /// One rating scale for people and agents.
-    #[default]
-    Together,
-    /// A separate rating scale for people. Standing ladders then admit only programs.
-    Apart,
 }
 
 /// PEM files for TLS.

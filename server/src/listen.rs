@@ -21,14 +21,14 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::config::Config;
 use crate::http;
-use crate::metrics::Metrics;
 use crate::operators;
 use crate::peer::Peer;
 use crate::retention;
-use crate::runs::Runs;
 use crate::server_state::ServerState;
-use crate::sessions::Control;
 use crate::tls;
+use ludex_arena::metrics::Metrics;
+use ludex_arena::runs::Runs;
+use ludex_arena::sessions::Control;
 
 /// Maximum time for clients to disconnect after the server has closed their connections.
 const GOODBYE: Duration = Duration::from_secs(1);

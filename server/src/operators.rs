@@ -10,8 +10,8 @@ use anyhow::{bail, ensure};
 use ludex_protocol::record::EndReason;
 use ludex_store::{MatchState, Store, StoreError, Write};
 
-use crate::matches::stored_end;
 use crate::server_state::ServerState;
+use ludex_arena::matches::stored_end;
 
 /// Interval at which a server reads the commands.
 const AGAIN: Duration = Duration::from_secs(1);

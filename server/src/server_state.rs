@@ -11,14 +11,14 @@ use ludex_store::Store;
 use crate::config::Config;
 use crate::connection_limits::ConnectionLimits;
 use crate::limits::Rates;
-use crate::matches::{Hub, HubConfig};
-use crate::metrics::Metrics;
 use crate::page_cache::PageCache;
 use crate::peer::Peer;
 use crate::ratings::RatingsCache;
-use crate::runs::Runs;
-use crate::stall_monitor::WorkerMonitors;
-use crate::standing_ladders;
+use ludex_arena::matches::{Hub, HubConfig};
+use ludex_arena::metrics::Metrics;
+use ludex_arena::runs::Runs;
+use ludex_arena::stall_monitor::WorkerMonitors;
+use ludex_arena::standing_ladders;
 
 /// State of one server.
 pub(crate) struct ServerState {

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ludex_arena::matches::Hub;
+use ludex_arena::runs::Runs;
 use ludex_server::Config;
-use ludex_server::matches::Hub;
-use ludex_server::runs::Runs;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ludex_agents::AgentSpec;
+use ludex_arena::runs::{Runs, TournamentEntrant, TournamentRequest};
 use ludex_client::protocol::message::{AgentId, Enrol};
 use ludex_client::{Client, Options, Player};
 use ludex_play::remote_agent::RemoteAgent;
 use ludex_play::runs::folder::{RunStatus, path_of};
 use ludex_referee::tournament::TournamentFormat;
 use ludex_server::config::Config;
-use ludex_server::runs::{Runs, TournamentEntrant, TournamentRequest};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 

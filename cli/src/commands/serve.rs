@@ -13,13 +13,13 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::block_on;
+use ludex_arena::seasons::SuiteSeasons;
+use ludex_arena::standing_ladders::LadderTerms;
+use ludex_arena::suites::Suites;
 use ludex_gym::opponents::{Opponents, SearchLimits};
 use ludex_play::runs::evaluation::suite_text;
 use ludex_server::config::{Config, Humans, IpNet, PairMode, Retention, TlsFiles};
 use ludex_server::limits;
-use ludex_server::seasons::SuiteSeasons;
-use ludex_server::standing_ladders::LadderTerms;
-use ludex_server::suites::Suites;
 
 #[derive(clap::Args)]
 pub(super) struct Args {

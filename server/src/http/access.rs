@@ -8,9 +8,9 @@ use ludex_protocol::{ErrorCode, Refusal};
 
 use super::{Answer, failed, token};
 use crate::auth::{self, AuthError, Grant, Scopes};
-use crate::matches::RunObserver as _;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
+use ludex_arena::matches::RunObserver as _;
 
 /// Returns the permissions of the request's token, or of a guest if the server requires no token.
 ///

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::connection_limits::ConnectionLimits;
-    use crate::metrics::Metrics;
+    use ludex_arena::metrics::Metrics;
     use ludex_store::Store;
 
     #[tokio::test]

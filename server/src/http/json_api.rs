@@ -20,11 +20,11 @@ use serde::Deserialize;
 
 use super::{Answer, access, compute, failed, games, health, site};
 use crate::auth::{Grant, Scopes};
-use crate::metrics;
 use crate::page_cache::PageKind;
 use crate::peer::Peer;
 use crate::response_body::ResponseBody;
 use crate::server_state::ServerState;
+use ludex_arena::metrics;
 
 type App = State<(Arc<ServerState>, Peer)>;
 

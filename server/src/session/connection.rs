@@ -20,12 +20,12 @@ use super::gate::{Passed, RequestGate, read_large};
 use super::hello;
 use super::match_client::MatchClient;
 use super::wire::{Broken, Io, ServerSocket};
-use crate::frame::WireFrame;
-use crate::mailbox::{MailboxItem, OutgoingFrame};
 use crate::peer::Peer;
 use crate::server_state::ServerState;
-use crate::sessions::reply_cache::RequestFingerprint;
-use crate::sessions::{Control, Session, SessionData};
+use ludex_arena::frame::WireFrame;
+use ludex_arena::mailbox::{MailboxItem, OutgoingFrame};
+use ludex_arena::sessions::reply_cache::RequestFingerprint;
+use ludex_arena::sessions::{Control, Session, SessionData};
 
 /// Interval between probes of idle clients, by which the operating system detects dead peers.
 const ARE_YOU_THERE: Duration = Duration::from_secs(30);
@@ -512,9 +512,9 @@ fn park(
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::metrics::Metrics;
     use crate::session::wire::timed;
     use futures_util::{SinkExt as _, StreamExt as _};
+    use ludex_arena::metrics::Metrics;
     use ludex_protocol::Encoding;
     use ludex_protocol::message::Queued;
     use ludex_store::Store;

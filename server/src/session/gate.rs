@@ -8,10 +8,10 @@ use ludex_protocol::{ClientMessage, DecodeError, Encoding, ErrorCode, Id, Refusa
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::auth::Scopes;
-use crate::frame::WireFrame;
 use crate::limits::Bucket;
 use crate::server_state::ServerState;
-use crate::sessions::reply_cache::{Admission, Replies, RequestFingerprint};
+use ludex_arena::frame::WireFrame;
+use ludex_arena::sessions::reply_cache::{Admission, Replies, RequestFingerprint};
 
 /// The connection is closed after this many consecutive frames that cannot be decoded.
 const GARBAGE: u32 = 100;

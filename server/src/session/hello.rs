@@ -18,12 +18,12 @@ use super::gate::payload;
 use super::match_client::MatchClient;
 use super::wire::{Broken, Io, ServerSocket};
 use crate::auth::{self, AuthError, Grant, Scopes};
-use crate::frame::WireFrame;
-use crate::mailbox::{Mailbox, MailboxItem};
 use crate::peer::Peer;
 use crate::server_state::ServerState;
-use crate::sessions::reply_cache::Replies;
-use crate::sessions::{ClientInfo, Control, ResumedSession, Session, SessionConnection, SessionData};
+use ludex_arena::frame::WireFrame;
+use ludex_arena::mailbox::{Mailbox, MailboxItem};
+use ludex_arena::sessions::reply_cache::Replies;
+use ludex_arena::sessions::{ClientInfo, Control, ResumedSession, Session, SessionConnection, SessionData};
 
 /// Capacity of a mailbox in messages. A mailbox becomes full if the client does not read.
 const MAILBOX: usize = 1024;

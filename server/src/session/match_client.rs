@@ -12,11 +12,11 @@ use ludex_protocol::message::{
 use ludex_store::Write;
 use tokio::sync::oneshot;
 
-use crate::mailbox::{Mailbox, MailboxItem};
-use crate::matches::{Hub, RunObserver as _};
-use crate::runs::Runs;
-use crate::sessions::Session;
-use crate::sessions::match_handle::{MatchCommand, MatchHandle};
+use ludex_arena::mailbox::{Mailbox, MailboxItem};
+use ludex_arena::matches::{Hub, RunObserver as _};
+use ludex_arena::runs::Runs;
+use ludex_arena::sessions::Session;
+use ludex_arena::sessions::match_handle::{MatchCommand, MatchHandle};
 
 /// Processor of the match requests of one connection.
 pub struct MatchClient {

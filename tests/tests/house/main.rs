@@ -38,7 +38,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("ludex-gym", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-play", "ludex-store"]),
     ("ludex-pages", &["ludex-protocol", "ludex-referee", "ludex-report"]),
     (
-        "ludex-server",
+        "ludex-arena",
         &[
             "ludex-protocol",
             "ludex-env",
@@ -49,7 +49,21 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-play",
             "ludex-store",
             "ludex-gym",
+        ],
+    ),
+    (
+        "ludex-server",
+        &[
+            "ludex-protocol",
+            "ludex-env",
+            "ludex-games",
+            "ludex-referee",
+            "ludex-report",
+            "ludex-play",
+            "ludex-store",
+            "ludex-gym",
             "ludex-pages",
+            "ludex-arena",
         ],
     ),
     ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee"]),
@@ -67,6 +81,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-play",
             "ludex-store",
             "ludex-gym",
+            "ludex-arena",
             "ludex-server",
             "ludex-conformance",
         ],
@@ -83,6 +98,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-client",
             "ludex-play",
             "ludex-store",
+            "ludex-arena",
             "ludex-server",
             "ludex-conformance",
             "ludex-cli",
@@ -295,6 +311,7 @@ fn crates_forbid_unsafe_code() {
 /// Members whose crate documentation shows the main use in a doctest.
 const FRONT_PAGES: &[&str] = &[
     "ludex-agents",
+    "ludex-arena",
     "ludex-client",
     "ludex-conformance",
     "ludex-env",

@@ -1,6 +1,6 @@
 //! Pages of runs, and a person's seat in a run.
 
-use ludex_server::suites::Suites;
+use ludex_arena::suites::Suites;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::json;

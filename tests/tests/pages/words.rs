@@ -1,8 +1,8 @@
 //! Texts of pages: how matches ended, who played which seat, and which data is hidden.
 
+use ludex_arena::seasons::SuiteSeasons;
+use ludex_arena::suites::Suites;
 use ludex_server::auth::{NewToken, Scopes, add};
-use ludex_server::seasons::SuiteSeasons;
-use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use ludex_arena::suites::Suites;
 use ludex_env::check::scaled;
-use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use ludex_arena::seasons::SuiteSeasons;
+use ludex_arena::suites::Suites;
 use ludex_server::auth::{NewToken, Scopes, add};
-use ludex_server::seasons::SuiteSeasons;
-use ludex_server::suites::Suites;
 use ludex_store::{SeasonRow, Write};
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};

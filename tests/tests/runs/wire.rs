@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use ludex_arena::suites::Suites;
 use ludex_env::Stream;
 use ludex_env::check::scaled;
 use ludex_protocol::record::Record;
 use ludex_server::Config;
 use ludex_server::operators::{EndedBy, end_match};
-use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
 use ludex_tests::client::ClientEnd;
 use ludex_tests::{Bot, Process, Server};

@@ -1,7 +1,7 @@
 //! Access over HTTP on a server that requires tokens: a test for each row of the table in `docs/running-a-server.md`.
 
+use ludex_arena::suites::Suites;
 use ludex_server::auth::{NewToken, Scopes, add};
-use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};

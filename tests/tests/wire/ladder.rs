@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ludex_arena::seasons::Season;
+use ludex_arena::standing_ladders::LadderTerms;
 use ludex_env::Stream;
 use ludex_server::auth::{NewToken, Scopes, add};
-use ludex_server::seasons::Season;
-use ludex_server::standing_ladders::LadderTerms;
 use ludex_store::{EndRow, MatchRow, StandingRow, Store, Write};
 use ludex_tests::bot::first;
 use ludex_tests::server::get;

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ludex_arena::suites::Suites;
 use ludex_protocol::record::RecordParts;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
-use ludex_server::suites::Suites;
 use ludex_store::Write;
 use ludex_tests::bot::{act, first};
 use ludex_tests::client::ClientEnd;

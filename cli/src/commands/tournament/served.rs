@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use ludex_agents::AgentClass;
+use ludex_arena::runs::{Runs, TournamentEntrant, TournamentRequest, TournamentTicket};
 use ludex_play::agents_file::Agents;
 use ludex_play::runs::folder::{RunStatus, path_of};
 use ludex_server::Config;
-use ludex_server::runs::{Runs, TournamentEntrant, TournamentRequest, TournamentTicket};
 
 use super::{Args, print_status};
 use crate::commands::serve::{bind, stop_signal};

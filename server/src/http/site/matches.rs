@@ -25,11 +25,11 @@ use super::svg::svg;
 use super::{
     Answer, App, Shut, account, admitted, cached, compute, errors, harden, not_rendered, send, show, shut, token,
 };
-use crate::matches::MatchReplay;
 use crate::page_cache::PageKind;
 use crate::peer::Peer;
 use crate::response_body::ResponseBody;
 use crate::server_state::ServerState;
+use ludex_arena::matches::MatchReplay;
 
 /// Number of matches per page.
 const LISTED: u32 = 50;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::ratings::RatingsSnapshot;
 use crate::server_state::ServerState;
-use crate::suites::Suites;
+use ludex_arena::suites::Suites;
 
 /// Maximum time that a page waits for new ratings.
 const PATIENCE: Duration = Duration::from_millis(400);

@@ -27,7 +27,7 @@ async fn play_run(server: &Server, name: &str) {
     }
 }
 
-fn tournament(name: &str) -> ludex_server::runs::TournamentRequest {
+fn tournament(name: &str) -> ludex_arena::runs::TournamentRequest {
     let entrants = json!([{"name": "one", "agent": "random"}, {"name": "two", "agent": "random"}]);
     let request = json!({"run": name, "game": "tic_tac_toe", "format": "round_robin", "entrants": entrants});
     serde_json::from_value(request).unwrap()

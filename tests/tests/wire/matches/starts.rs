@@ -1,6 +1,6 @@
 //! Suite that starts in the middle of a game, played by clients of a server.
 
-use ludex_server::suites::Suites;
+use ludex_arena::suites::Suites;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::json;

@@ -1,0 +1,393 @@
+//! Standing ladders: their settings, tables and stored data.
+//!
+//! The matches of a ladder are ordinary rated matches whose rows in the store name the ladder and its season. The table
+//! is computed from the records of these matches in order of release. Each counted batch of records is one transaction
+//! with the rows that it changes.
+//! `matches/ladder.rs` runs the matches.
+
+mod config;
+mod count_records;
+mod pairing;
+mod season_state;
+#[cfg(test)]
+mod simulation;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use futures_util::stream::{Stream, try_unfold};
+use ludex_env::GameRef;
+use ludex_gym::catalogue::Catalogue;
+use ludex_gym::opponents::{Opponent, Opponents};
+use ludex_protocol::message::Join;
+use ludex_protocol::record::Clock;
+use ludex_protocol::spec::Params;
+use ludex_referee::Verifier;
+use ludex_referee::outcome::is_competitive;
+use ludex_referee::suite::is_word;
+use ludex_store::{MatchFilter, Store, StoreError};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+pub use self::config::LadderTerms;
+use self::count_records::PAGE;
+pub use self::pairing::Partner;
+use self::pairing::{Meeting, WaitingAgent, meetings};
+use self::season_state::{SeasonState, StoredSeason};
+use self::table::{StandingLine, StandingTable};
+use crate::seasons::{Season, unfrozen};
+
+/// Queue name of joins that enter a ladder.
+pub const QUEUE: &str = "ladder";
+/// Number of records in a chunk of a season's records.
+const CHUNK: u32 = 50;
+/// Prefix of the labels of ladder matches. No run name starts with this prefix.
+const LABEL: &str = "ladder:";
+
+/// Returns true if `run`, the value of a match's run column, is the label of a ladder.
+pub fn is_label(run: &str) -> bool {
+    run.starts_with(LABEL)
+}
+
+/// Ladder of a running server.
+pub struct StandingLadder {
+    pub name: String,
+    pub game: GameRef,
+    /// Anchors with their ratings. An anchor plays if a waiting agent finds no suitable opponent.
+    anchors: Vec<(Opponent, f64)>,
+    terms: LadderTerms,
+    /// Contest of the ladder's seasons in the store. A season's matches have the label `CONTEST:SEASON`.
+    contest: String,
+    verifier: Verifier,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Seasons that are not frozen, in chronological order.
+    seasons: Vec<Season>,
+    /// Names of the frozen seasons.
+    frozen: BTreeSet<String>,
+    kept: Option<SeasonState>,
+    /// Number of seats filled since the server started. The field `waited_ms` holds the total waiting time of these
+    /// seats.
+    seats: u64,
+    waited_ms: u64,
+}
+
+/// Agent that waits for a match, as known to the lobby.
+pub struct Seeker {
+    pub agent: String,
+    pub owner: String,
+    pub waits_ms: u64,
+}
+
+impl StandingLadder {
+    /// Opens a ladder and loads the list of its seasons.
+    ///
+    /// # Errors
+    ///
+    /// A game that cannot have a ladder, contradictory settings, or those of the store.
+    pub async fn open(
+        terms: &LadderTerms,
+        catalogue: &Catalogue,
+        opponents: &Opponents,
+        store: &Store,
+    ) -> anyhow::Result<Self> {
+        let game = catalogue.load(&terms.game, &Params::new()).map_err(|e| anyhow::anyhow!("{}", e.message))?;
+        let spec = game.spec();
+        let name = terms.name.clone().unwrap_or_else(|| spec.game.clone());
+        anyhow::ensure!(is_word(&name), "expected a ladder name of lower-case letters, digits, _ and -, got {name:?}");
+        anyhow::ensure!(
+            spec.players == 2 && is_competitive(&*game),
+            "expected a competitive two-player game for a ladder, got {}",
+            spec.game
+        );
+        terms.check()?;
+        let rung = |a: &&ludex_protocol::spec::Anchor| terms.anchors.as_ref().is_none_or(|l| l.contains(&a.level));
+        let mut anchors = Vec::new();
+        for anchor in spec.anchors.iter().filter(rung) {
+            let Some(rating) = anchor.rating else { continue };
+            let text = format!("anchor level={} bot={}", anchor.level, anchor.bot);
+            match opponents.seat(&text, &game, true) {
+                Ok(opponent) => anchors.push((opponent, rating)),
+                Err(error) => tracing::warn!(ladder = name, anchor = text, %error, "seating an anchor failed"),
+            }
+        }
+        let contest = format!("{LABEL}{name}");
+        let rows = store.seasons(&contest).await?;
+        let seasons = unfrozen(&terms.all_seasons(), &rows).with_context(|| format!("ladder {name}"))?;
+        let frozen = rows.into_iter().filter(|row| row.frozen_ms.is_some()).map(|row| row.name).collect();
+        let state = Mutex::new(State { seasons, frozen, kept: None, seats: 0, waited_ms: 0 });
+        let verifier = Verifier::new(catalogue.games().clone());
+        Ok(StandingLadder { name, game, anchors, terms: terms.clone(), contest, verifier, state })
+    }
+
+    /// Applies the ladder's settings to a join.
+    pub fn fit(&self, join: &mut Join) {
+        QUEUE.clone_into(&mut join.queue);
+        (join.rated, join.pairs) = (true, Some(true));
+        join.clock = self.clock();
+    }
+
+    pub fn clock(&self) -> Clock {
+        Clock::per_move(self.terms.move_ms)
+    }
+
+    /// Returns the label of the current season's matches, which is stored in their run column; `None` between seasons.
+    pub fn label(&self) -> Option<String> {
+        self.state.lock().kept.as_ref().map(|kept| self.label_of(&kept.season.name))
+    }
+
+    /// Returns true if an owner may use an agent name. A name belongs to the first owner that plays under this name.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store; a new name then stays free.
+    pub async fn admits(&self, store: &Store, agent: &str, owner: Option<&str>) -> anyhow::Result<bool> {
+        if self.anchors.iter().any(|(anchor, _)| anchor.name == agent) {
+            return Ok(false);
+        }
+        let claim = {
+            let mut state = self.state.lock();
+            let Some(kept) = &mut state.kept else { return Ok(true) };
+            if let Some(known) = kept.owners.get(agent) {
+                return Ok(known.as_deref() == owner);
+            }
+            kept.owners.insert(agent.to_owned(), owner.map(str::to_owned));
+            kept.standing(&self.contest, agent, None)?
+        };
+        let stored = store.write(vec![claim]).await;
+        if let (Err(_), Some(kept)) = (&stored, &mut self.state.lock().kept) {
+            kept.owners.remove(agent);
+        }
+        Ok(stored.map(|()| true)?)
+    }
+
+    /// Opens the season that has begun at `now_ms`, in milliseconds since the Unix epoch, unless another is in progress.
+    /// Returns the season in progress.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store, or a stored season that cannot be continued.
+    pub async fn season_at(&self, store: &Store, now_ms: i64) -> anyhow::Result<Option<Season>> {
+        let due = {
+            let state = self.state.lock();
+            if let Some(kept) = &state.kept {
+                return Ok(Some(kept.season.clone()));
+            }
+            state.seasons.iter().find(|season| season.begin <= now_ms).cloned()
+        };
+        let Some(season) = due else { return Ok(None) };
+        let anchors = self.anchors.iter().map(|(anchor, rating)| (anchor.spec.to_string(), *rating)).collect();
+        let table = StandingTable::new(self.terms.rating.clone(), anchors);
+        let kept = SeasonState::open(store, &self.contest, season.clone(), &self.game, table).await?;
+        tracing::info!(ladder = self.name, season = season.name, "season opened");
+        self.state.lock().kept = Some(kept);
+        Ok(Some(season))
+    }
+
+    /// Returns the matches to start in this pairing round.
+    pub fn meetings(&self, seekers: &[Seeker], now_ms: i64) -> Vec<Meeting> {
+        let mut state = self.state.lock();
+        let Some(kept) = &state.kept else { return Vec::new() };
+        let table = &kept.counted.table;
+        let waiter = |seeker: &Seeker| WaitingAgent {
+            agent: seeker.agent.clone(),
+            owner: seeker.owner.clone(),
+            rating: table.skill(&seeker.agent, now_ms).rating,
+            met: table.agents.get(&seeker.agent).map(|entry| entry.met.clone()).unwrap_or_default(),
+            waits_ms: seeker.waits_ms,
+        };
+        let waiters: Vec<WaitingAgent> = seekers.iter().map(waiter).collect();
+        let anchors: Vec<(String, f64)> =
+            self.anchors.iter().map(|(anchor, rating)| (anchor.spec.to_string(), *rating)).collect();
+        meetings(&waiters, &anchors, &self.terms.pairing)
+            .into_iter()
+            .inspect(|meeting| {
+                let other = match meeting.partner {
+                    Partner::Waiter(other) => Some(other),
+                    Partner::Anchor(_) => None,
+                };
+                for place in other.into_iter().chain([meeting.waiter]) {
+                    state.seats += 1;
+                    state.waited_ms += waiters[place].waits_ms;
+                }
+            })
+            .collect()
+    }
+
+    /// Returns the anchor with the index `place`, as in [`Partner::Anchor`].
+    pub fn anchor(&self, place: usize) -> Option<Opponent> {
+        self.anchors.get(place).map(|(anchor, _)| anchor.clone())
+    }
+
+    /// Counts the records released since the last call. A batch becomes visible once it is stored.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn count(self: &Arc<Self>, store: &Store) -> anyhow::Result<()> {
+        loop {
+            let Some((last, filter)) = self.next_records() else { return Ok(()) };
+            let page = store.records(&filter, last, PAGE).await?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            let ladder = self.clone();
+            let work = move || {
+                let results = count_records::verified(&ladder.verifier, &page);
+                let state = ladder.state.lock();
+                let kept = state.kept.as_ref().context("the season is over")?;
+                let mut part = kept.part(&results);
+                count_records::take(&mut part, &page, &results);
+                anyhow::Ok((kept.writes(&ladder.contest, &part)?, part, page.len() < PAGE as usize))
+            };
+            let (writes, part, done) = tokio::task::spawn_blocking(work).await??;
+            store.write(writes).await?;
+            if let Some(kept) = &mut self.state.lock().kept {
+                kept.merge(part);
+            }
+            if done {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns the number of the last counted release, and the filter for the season's records.
+    fn next_records(&self) -> Option<(u64, MatchFilter)> {
+        let state = self.state.lock();
+        let kept = state.kept.as_ref()?;
+        Some((kept.counted.last, self.filter(&kept.season.name)))
+    }
+
+    fn label_of(&self, season: &str) -> String {
+        format!("{}:{season}", self.contest)
+    }
+
+    fn filter(&self, season: &str) -> MatchFilter {
+        MatchFilter { run: Some(self.label_of(season)), ..MatchFilter::default() }
+    }
+
+    /// Ends the season: its table becomes final.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store. The season is then not frozen.
+    pub async fn freeze(&self, store: &Store, now_ms: i64) -> anyhow::Result<()> {
+        let Some(mut kept) = self.state.lock().kept.clone() else { return Ok(()) };
+        kept.frozen_ms = Some(now_ms);
+        store.write(vec![kept.row(&self.contest)?]).await?;
+        tracing::info!(ladder = self.name, season = kept.season.name, records = kept.counted.records, "season ended");
+        let mut state = self.state.lock();
+        state.seasons.retain(|season| season.name != kept.season.name);
+        state.frozen.insert(kept.season.name);
+        state.kept = None;
+        Ok(())
+    }
+
+    // ---- pages ----------------------------------------------------------------------------------------------------
+
+    /// Returns the entry for the list of ladders.
+    pub fn entry(&self) -> Value {
+        let state = self.state.lock();
+        let kept = state.kept.as_ref();
+        json!({
+            "ladder": self.name, "game": self.game.spec().string, "move_ms": self.terms.move_ms,
+            "season": kept.map(|kept| &kept.season), "agents": kept.map_or(0, |kept| kept.counted.table.agents.len()),
+            "matches": kept.map_or(0, |kept| kept.counted.table.matches), "seasons": state.frozen,
+        })
+    }
+
+    /// Returns the rows of a season that is not in progress; `None` if the season does not exist.
+    pub async fn past(&self, store: &Store, season: &str) -> Result<Option<StoredSeason>, StoreError> {
+        if self.state.lock().kept.as_ref().is_some_and(|kept| kept.season.name == season) {
+            return Ok(None);
+        }
+        SeasonState::stored(store, &self.contest, season).await
+    }
+
+    /// Returns a page of the current table, or of the table of the season `past`; `None` if the season does not exist.
+    pub fn page(
+        &self,
+        season: Option<&str>,
+        past: Option<StoredSeason>,
+        now_ms: i64,
+        [offset, limit]: [usize; 2],
+    ) -> Option<Value> {
+        let (now, mean_wait_ms) = {
+            let state = self.state.lock();
+            (state.kept.clone(), state.waited_ms.checked_div(state.seats))
+        };
+        let now = now.filter(|kept| season.is_none_or(|name| kept.season.name == name));
+        let mut page = self.entry();
+        let kept = match (now, season) {
+            (Some(kept), _) => {
+                page["mean_wait_ms"] = json!(mean_wait_ms);
+                kept
+            }
+            (None, None) => return Some(page),
+            (None, Some(_)) => SeasonState::read(past?).ok()?,
+        };
+        let rows: Vec<StandingLine> = kept.counted.table.rows(kept.frozen_ms.unwrap_or(now_ms));
+        let frozen = kept.frozen_ms.map(|at_ms| json!({ "at_ms": at_ms, "records": kept.counted.records }));
+        (page["season"], page["frozen"]) = (json!(kept.season), json!(frozen));
+        (page["agents"], page["matches"]) = (kept.counted.table.agents.len().into(), kept.counted.table.matches.into());
+        (page["refused"], page["rows"]) = (kept.counted.refused.into(), rows.len().into());
+        let next = offset.saturating_add(limit);
+        if next < rows.len() {
+            page["next"] = next.into();
+        }
+        page["table"] = json!(rows.into_iter().skip(offset).take(limit).collect::<Vec<_>>());
+        Some(page)
+    }
+
+    /// Returns the records of a frozen season in order of release, one per line, in chunks.
+    pub async fn records(
+        &self,
+        store: &Store,
+        season: &str,
+    ) -> Option<impl Stream<Item = Result<String, StoreError>> + use<>> {
+        let (row, _) = self.past(store, season).await.ok()??;
+        let last = SeasonState::read((row, Vec::new())).ok().filter(|kept| kept.frozen_ms.is_some())?.counted.last;
+        let from = (store.clone(), self.filter(season));
+        Some(try_unfold((from, 0), move |((store, filter), after)| async move {
+            let page = store.records(&filter, after, CHUNK).await?;
+            let page = page.iter().take_while(|record| record.seq <= last);
+            let (end, text) = page.fold((after, String::new()), |(_, text), row| (row.seq, text + &row.record + "\n"));
+            Ok((end > after).then_some((text, ((store, filter), end))))
+        }))
+    }
+}
+
+/// Opens the ladders in the operator's settings.
+///
+/// # Errors
+///
+/// Those of [`StandingLadder::open`], or two ladders with the same name or game.
+pub async fn open(
+    all: &[LadderTerms],
+    catalogue: &Catalogue,
+    opponents: &Opponents,
+    store: &Store,
+) -> anyhow::Result<Vec<Arc<StandingLadder>>> {
+    let mut ladders: Vec<Arc<StandingLadder>> = Vec::new();
+    let mut games = BTreeMap::new();
+    for terms in all {
+        let ladder = StandingLadder::open(terms, catalogue, opponents, store)
+            .await
+            .with_context(|| format!("ladder of {}", terms.game))?;
+        // Names belong to their owners from the first join on. The ladder's watcher repeats and logs a failure.
+        let _ = ladder.season_at(store, ludex_play::time::epoch_ms()).await;
+        let game = ladder.game.spec().string.clone();
+        anyhow::ensure!(
+            !ladders.iter().any(|other| other.name == ladder.name),
+            "expected different ladder names, got {} twice",
+            ladder.name
+        );
+        anyhow::ensure!(games.insert(game.clone(), ()).is_none(), "expected one ladder per game, got two for {game}");
+        ladders.push(Arc::new(ladder));
+    }
+    Ok(ladders)
+}

@@ -1,0 +1,132 @@
+//! Suites that a server offers.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use ludex_agents::{AgentClass, AgentSpec};
+use ludex_protocol::message::{SuiteEntry, SuitePart};
+use ludex_referee::suite::plan::{Plan, PlannedPart};
+use ludex_referee::suite::roles::{Role, RoleAgent, RoleAssignment};
+use ludex_referee::suite::{PartSpec, SUITES, Schedule, Suite};
+
+pub struct OfferedSuite {
+    /// Text of the suite.
+    pub text: String,
+    /// Entry of the suite in the protocol.
+    pub entry: SuiteEntry,
+    /// Parts that one agent can play alone.
+    pub alone: Alone,
+}
+
+/// Parts of a suite that one agent can play without assigning other agents to roles.
+pub struct Alone {
+    /// True if the agent can play the suite without selecting parts.
+    pub whole: bool,
+    /// Parts of the suite that the agent can play alone.
+    pub parts: Vec<SuitePart>,
+}
+
+/// Suites in which agents may enroll, by name.
+#[derive(Clone, Default)]
+pub struct Suites(BTreeMap<String, Arc<OfferedSuite>>);
+
+/// Built-in suites. The suites are built only once, since building them loads every game of every suite.
+static BUILTIN: LazyLock<Suites> = LazyLock::new(|| {
+    let playable = SUITES.iter().filter(|(name, _)| *name != "reference");
+    // A built-in suite that a client cannot play, for example against language models, is not offered.
+    playable.fold(Suites::default(), |all, (_, text)| all.clone().with(text).unwrap_or(all))
+});
+
+impl Suites {
+    /// Returns the built-in suites that a client can play: all except `reference`, which explains the format.
+    pub fn builtin() -> Self {
+        BUILTIN.clone()
+    }
+
+    /// Adds a suite, or replaces the suite of this name.
+    ///
+    /// # Errors
+    ///
+    /// Invalid text, or a suite with opponents that this server cannot play.
+    pub fn with(mut self, text: &str) -> anyhow::Result<Self> {
+        let mut suite = Suite::parse(text, &ludex_games::builtin())?;
+        let (name, version, title) = (suite.name.clone(), suite.version, suite.title.clone());
+        let known = suite.assigned_roles();
+        // Parts whose roles have no agents yet cannot be played.
+        let filled = |part: &PartSpec| suite.opponents(part).is_ok();
+        let closed: Vec<String> = suite.parts.iter().filter(|part| !filled(part)).map(|part| part.id.clone()).collect();
+        // Substitutes fill the open roles: the number of matches does not depend on the agents in these roles.
+        let open: Vec<&Role> = suite.roles.iter().filter(|role| !known.contains_key(&role.name)).collect();
+        let stand_in = |role: &&Role| {
+            let agent = |k| RoleAgent { name: format!("{} {k}", role.name), spec: format!("random seed={k}") };
+            (role.name.clone(), (0..role.count).map(agent).collect())
+        };
+        let stand_ins: RoleAssignment = open.iter().map(stand_in).collect();
+        suite.fill(&stand_ins)?;
+        for part in &suite.parts {
+            for RoleAgent { spec, .. } in suite.opponents(part).map_err(anyhow::Error::msg)? {
+                let class = AgentSpec::parse(&spec)?.class();
+                anyhow::ensure!(
+                    !matches!(class, AgentClass::Model | AgentClass::Person | AgentClass::Remote),
+                    "suite {name}: expected opponents that the server can play, got {spec:?}"
+                );
+            }
+        }
+        if let Some(part) = suite.parts.iter().find(|part| !part.once.is_empty()) {
+            let id = &part.id;
+            anyhow::bail!(
+                "suite {name}: part {id:?}: expected no cached answers (`once`), which only local agents support"
+            );
+        }
+        let variants = !suite.variants.is_empty() || suite.parts.iter().any(|part| !part.variants.is_empty());
+        anyhow::ensure!(!variants, "suite {name}: expected no variants, which only local agents support");
+        // Two candidates, so that parts in which candidates meet have matches.
+        let candidates: Vec<(String, String)> = ["a", "b"].map(|name| (name.to_owned(), "remote".to_owned())).to_vec();
+        let plan = Plan::new(suite, &candidates, 1.0, &ludex_games::builtin())?;
+        let part = |part: &PlannedPart| {
+            let among_candidates = matches!(part.part.schedule, Schedule::RoundRobin | Schedule::Converge);
+            SuitePart {
+                part: part.part.id.clone(),
+                game: part.game.spec().string.clone(),
+                matches: part.matches_at_most() / if among_candidates { 1 } else { 2 },
+                candidates: if among_candidates { 2 } else { 1 },
+                metrics: part.part.metrics.iter().map(|ask| ask.to_string()).collect(),
+            }
+        };
+        let parts: Vec<SuitePart> = plan.parts.iter().map(part).collect();
+        let single = parts.iter().filter(|part| part.candidates == 1 && !closed.contains(&part.part));
+        let alone: Vec<SuitePart> = single.cloned().collect();
+        let alone = Alone { whole: closed.is_empty() && !alone.is_empty(), parts: alone };
+        let matches = parts.iter().filter(|part| part.candidates == 1).map(|part| part.matches).sum();
+        let entry = SuiteEntry {
+            suite: name.clone(),
+            version,
+            digest: Suite::digest(text),
+            title,
+            matches,
+            parts,
+            season: None,
+        };
+        self.0.insert(name, Arc::new(OfferedSuite { text: text.to_owned(), entry, alone }));
+        Ok(self)
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Arc<OfferedSuite>> {
+        self.0.get(name)
+    }
+
+    /// Returns the names of the suites that have a part with this name and game.
+    pub fn with_part(&self, name: &str, game: &str) -> Vec<&str> {
+        let has =
+            |offer: &&Arc<OfferedSuite>| offer.entry.parts.iter().any(|part| part.part == name && part.game == game);
+        self.0.values().filter(has).map(|offer| offer.entry.suite.as_str()).collect()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    pub fn entries(&self) -> Vec<SuiteEntry> {
+        self.0.values().map(|offer| offer.entry.clone()).collect()
+    }
+}
