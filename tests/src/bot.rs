@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::client::Client;
 
 /// Maximum total time for attempts to reach a server.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Frames of one match.
 #[derive(Debug, Default)]

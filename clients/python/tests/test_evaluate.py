@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +13,7 @@ from typing import Any
 
 import pytest
 from proxy import Proxy
+from restarted import Restarted
 
 import ludex
 from ludex import aio
@@ -111,41 +110,6 @@ def test_asyncio_evaluate_returns_same_verdict_as_sync(data: Path, verdict: dict
         aio.evaluate(None, "quick", first_awaited, data=data, scale=SCALE, progress=False)
     )
     assert result.verdict == verdict
-
-
-class Restarted:
-    """A server on one port that can be killed and started again."""
-
-    def __init__(self, program: str, data: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            address = f"127.0.0.1:{free.getsockname()[1]}"
-        self.url = f"ws://{address}"
-        self.kills = 0
-        self._command = [program, "serve", "--listen", address, "--data", str(data), "--json"]
-        self._command.append("--until-stdin-closes")
-        self._process = self._start()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe)
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["url"] == self.url
-        return process
-
-    def again(self) -> None:
-        self.kills += 1
-        self.stop()
-        self._process = self._start()
-
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-    def __enter__(self) -> Restarted:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
 
 def test_verdict_is_unchanged_after_server_kills(

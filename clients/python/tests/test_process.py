@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,27 @@ def test_serve_keeps_named_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         server.kill()
         assert not server.running
     assert (data / "args").exists()
+
+
+def test_serve_removes_folders_of_killed_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = (
+        'import fcntl; lock = open(os.path.join(data, "ludex.lock"), "w")\n'
+        "fcntl.flock(lock, fcntl.LOCK_EX)\n"
+        'print(json.dumps({"url": "ws://127.0.0.1:9"}), flush=True); time.sleep(60)'
+    )
+    monkeypatch.setenv("LUDEX_BIN", program(tmp_path, body))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    own = tmp_path / "ludex-serve-data"
+    own.mkdir()
+    (own / "ludex.lock").touch()
+    with ludex.serve() as running, ludex.serve() as killed:
+        killed.kill()
+        with ludex.serve():
+            assert not killed.data.exists()
+            assert running.data.exists()
+            assert own.exists()
 
 
 def test_failed_start_quotes_server_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,3 +97,20 @@ def test_forgotten_session_loses_envs_and_client_recovers() -> None:
         with pytest.raises(ludex.LudexError, match="session_lost"):
             env.step(0)
         assert client.open("race").reset().legal == [0, 1, 2]
+
+
+def test_reset_reopens_env_of_forgotten_session() -> None:
+    with FakeServer(forget=True) as server, ludex.Client(server.url) as client:
+        env = client.open("race")
+        for known in (True, False):
+            assert env.reset().legal == [0, 1, 2]
+            server.drop()
+            if known:
+                with pytest.raises(ludex.LudexError, match="session_lost"):
+                    env.step(0)
+        assert env.reset().legal == [0, 1, 2]
+        assert not env.closed
+        assert env.step(0).length == 1
+        env.close()
+        with pytest.raises(ludex.LudexError, match="unknown_env"):
+            env.reset()

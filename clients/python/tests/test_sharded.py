@@ -246,3 +246,26 @@ def test_unreachable_server_is_excluded(urls: list[str]) -> None:
         assert isinstance(client.open_vec("tic_tac_toe", 1), ludex.VecEnv)
     with pytest.raises(ludex.LudexError, match="no server answers"):
         ludex.Client([unreachable, unreachable], patience=0.1)
+
+
+def test_reset_moves_envs_of_dead_server(alone: ludex.Client) -> None:
+    whole = alone.open_vec("connect_four", 7)
+    with (
+        ludex.serve() as one,
+        ludex.serve() as two,
+        ludex.serve() as three,
+        ludex.Client([one.url, two.url, three.url], patience=0.5) as client,
+    ):
+        vec = client.open_vec("connect_four", 7)
+        same(whole.reset(1), vec.reset(1))
+        two.kill()
+        for _ in range(4):
+            with pytest.raises(ludex.LudexError, match="connection_lost"):
+                vec.step([3] * 7)
+        with pytest.raises(ludex.LudexError, match="connection_lost"):
+            vec.reset(2, envs=[0, 3])
+        same(whole.reset(3), vec.reset(3))
+        same(whole.step([3] * 7), vec.step([3] * 7))
+        same(whole.reset(4, envs=[5, 2, 3]), vec.reset(4, envs=[5, 2, 3]))
+        assert not vec.closed
+        vec.close()

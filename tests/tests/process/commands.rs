@@ -589,7 +589,7 @@ async fn tokens_are_managed_while_server_runs() {
     let at = folder();
     let data = server.data.to_str().unwrap().to_owned();
     let token = |args: &[&str]| ludex(at.path(), &[&["admin", "token", "--data", &data], args].concat());
-    let text = token(&["add", "--owner", "ann", "--scope", "play,gym", "--expires", "30d"]).well();
+    let text = token(&["add", "--owner", "ann", "--scope", "play", "--scope", "gym", "--expires", "30d"]).well();
     let text = text.trim_end();
     assert!(text.starts_with("lx_") && !text.contains(char::is_whitespace), "{text}");
     // The running server immediately requires a token, and accepts the new one.

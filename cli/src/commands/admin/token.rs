@@ -44,9 +44,9 @@ struct Add {
     /// Set the owner of the token
     #[arg(long, required_unless_present = "csv")]
     owner: Option<String>,
-    /// Grant these scopes: gym, play, spectate, metrics, admin [default: gym,play,spectate]
-    #[arg(long, value_name = "SCOPES")]
-    scope: Option<String>,
+    /// Grant these scopes: gym, play, spectate, metrics, admin; may be repeated [default: gym,play,spectate]
+    #[arg(long = "scope", value_name = "SCOPES")]
+    scopes: Vec<String>,
     /// Allow this agent name, or all names with a prefix, e.g. bot.*; may be repeated [default: OWNER and OWNER.*]
     #[arg(long = "name", value_name = "PATTERN")]
     names: Vec<String>,
@@ -55,7 +55,7 @@ struct Add {
     expires: Option<String>,
     /// Create a token per line of this CSV file with columns owner, scopes, names, expires (as --expires); - is
     /// standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["owner", "scope", "names", "expires"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["owner", "scopes", "names", "expires"])]
     csv: Option<PathBuf>,
 }
 
@@ -110,9 +110,9 @@ fn read_csv(file: &Path) -> anyhow::Result<Vec<NewToken>> {
 
 fn from_args(add: &Add) -> anyhow::Result<NewToken> {
     let owner = add.owner.clone().unwrap_or_default();
-    let scopes = match &add.scope {
-        None => Scopes::OPEN,
-        Some(text) => text.parse::<Scopes>().context("--scope")?,
+    let scopes = match &add.scopes[..] {
+        [] => Scopes::OPEN,
+        scopes => scopes.join(",").parse::<Scopes>().context("--scope")?,
     };
     anyhow::ensure!(!owner.is_empty() && scopes != Scopes::NONE, "expected an owner and at least one scope");
     let names = match &add.names[..] {

@@ -77,11 +77,13 @@ class Env(Handle):
             seed: 0..2^64; without a seed, the series of episodes continues.
             seats: new opponents, effective from this episode on.
 
+        If the server was restarted, the environment is opened again first.
+
         Raises:
             LudexError: ``bad_seed``, ``unknown_agent``, ...
         """
         with self._change(replace_all=True):
-            reply = self._call(
+            reply = self._replace(
                 "reset", seed=seed_text(seed), seats=None if seats is None else list(seats)
             )
             if seats is not None:
@@ -184,13 +186,13 @@ class Env(Handle):
         return item
 
     def restore(self, snapshot: bytes) -> State:
-        """Restore a snapshot.
+        """Restore a snapshot. If the server was restarted, open the environment again first.
 
         Raises:
             LudexError: ``bad_snapshot``: it belongs to another game, or its state is unreachable.
         """
         with self._change(replace_all=True):
-            return self._state(self._call("restore", items=[snapshot]))
+            return self._state(self._replace("restore", items=[snapshot]))
 
     def clone(self, *, seed: int | None = None) -> Env:
         """Return a new environment with the same state and the same future chance events.

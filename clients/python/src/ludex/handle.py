@@ -10,7 +10,7 @@ from .columns import U4, Array, packed
 from .errors import LudexError
 from .spec import Spec
 from .transport.guard import ChangeGuard
-from .transport.session import Session
+from .transport.session import LOST, Session
 from .transport.wire import Message
 
 
@@ -30,14 +30,13 @@ class Handle(ChangeGuard):
         self._session = session
         self._request = dict(request)
         self._env: int = opened["env"]
-        self._generation = session.generation
         self._open = True
-        session.envs.add(self._env)
+        session.envs[self._env] = self
 
     @property
     def closed(self) -> bool:
-        """True if the environments are closed, or lost with the server's session."""
-        return not self._open or self._generation != self._session.generation
+        """True if the environments are closed, or lost in a restart of the server."""
+        return not self._open or self._session.envs.get(self._env) is not self
 
     def close(self) -> None:
         """Free the environments on the server. Safe to call twice.
@@ -47,17 +46,34 @@ class Handle(ChangeGuard):
         """
         if not self.closed and not self._session.closed:
             self._open = False
-            self._session.envs.discard(self._env)
+            del self._session.envs[self._env]
             self._session.call("close", env=self._env)
 
     def _require_open(self) -> None:
         if not self._open:
             raise LudexError("unknown_env", "this environment is closed")
-        if self._generation != self._session.generation:
-            raise LudexError(
-                "session_lost",
-                "the session no longer exists on the server; open the environments again",
-            )
+        if self.closed and not self._session.closed:
+            raise LudexError("session_lost", LOST)
+
+    def _revive(self) -> bool:
+        """Open the environments again if the server has lost them. Return True if it has."""
+        if not self._open or not self.closed or self._session.closed:
+            return False
+        self._request["seats"] = self.seats
+        opened = self._session.call("open", bound=False, **self._request)
+        self._env = opened["env"]
+        self._session.envs[self._env] = self
+        return True
+
+    def _replace(self, kind: str, **fields: Any) -> Message:
+        """Send a request that replaces all states, and open lost environments again before it."""
+        self._revive()
+        try:
+            return self._call(kind, **fields)
+        except LudexError as error:
+            if error.code != "session_lost" or not self._revive():
+                raise
+        return self._call(kind, **fields)
 
     def _call(self, kind: str, **fields: Any) -> Message:
         self._require_open()

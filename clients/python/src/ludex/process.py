@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,9 @@ from .errors import LudexError
 
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
+
+# Prefix of temporary data folders. mkdtemp appends eight characters.
+TEMPORARY = "ludex-serve-"
 
 # The latest server of this process at each URL.
 _servers: dict[str, Server] = {}
@@ -65,6 +69,28 @@ def find_program() -> str:
     )
 
 
+def _is_abandoned(folder: Path) -> bool:
+    """Return True if a server used this data folder and no longer runs."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        with (folder / "ludex.lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # No lock yet, a lock that a server holds, or a folder of another user.
+        return False
+    return True
+
+
+def _remove_abandoned() -> None:
+    """Remove the temporary folders of killed servers. On Windows, they remain."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*"):
+        named = re.fullmatch(rf"{TEMPORARY}[a-z0-9_]{{8}}", folder.name)
+        if named and not folder.is_symlink() and _is_abandoned(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 class Server:
     """A running server, started by :func:`serve`. Use it as a context manager, or close it.
 
@@ -76,7 +102,10 @@ class Server:
 
     def __init__(self, data: str | os.PathLike[str] | None, args: Sequence[str]) -> None:
         program = find_program()
-        self._own = tempfile.mkdtemp(prefix="ludex-") if data is None else None
+        self._own = None
+        if data is None:
+            _remove_abandoned()
+            self._own = tempfile.mkdtemp(prefix=TEMPORARY)
         self.data = Path(self._own or os.fspath(data or ""))
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the server
         command = [program, "serve", "--listen", "127.0.0.1:0", "--data", str(self.data), "--json"]
@@ -176,7 +205,8 @@ def serve(data: str | os.PathLike[str] | None = None, *, args: Sequence[str] = (
     """Start a server on a free loopback port and wait until it is ready.
 
     Args:
-        data: data folder; by default a temporary one that :meth:`Server.close` removes.
+        data: data folder; by default a temporary one that :meth:`Server.close` removes, or the
+            next call if the server is killed.
         args: further arguments of ``ludex serve``, e.g. ``["--agent", "mine=mcts sims=200"]``.
 
     Raises:

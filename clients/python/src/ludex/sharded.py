@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,6 +12,7 @@ import numpy as np
 from .columns import Array, Ragged, Views
 from .errors import LudexError
 from .spec import Spec
+from .transport.session import Session
 from .transport.wire import Message
 from .vec import IN_FLIGHT, Batch, BatchViews, Chance, Final, Skipped, VecEnv, moves_field
 
@@ -53,6 +56,7 @@ class ShardedVecEnv(BatchViews):
         self.num_envs = sum(counts)
         self._begins = np.cumsum([0, *counts])
         self._pending: list[list[_Share]] = []
+        self._unreachable: set[VecEnv] = set()
         if any(vec.spec.hash != self.spec.hash for vec in shards):
             self.close()
             raise LudexError(
@@ -87,6 +91,9 @@ class ShardedVecEnv(BatchViews):
     ) -> Batch:
         """Start new episodes, like :meth:`VecEnv.reset`.
 
+        A reset of all environments moves those of a server that no longer answers to the other
+        servers.
+
         Raises:
             LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
             ValueError: the numbers of seeds and environments differ.
@@ -107,7 +114,7 @@ class ShardedVecEnv(BatchViews):
                 "seats: expected environments of every server, since seats change on all servers"
             )
         with self._change(replace_all=envs is None):
-            return self._join(shares, self._all(shares, reset))
+            return self._replace(shares, reset)
 
     def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
         """Play one move in every environment, or in ``envs``, like :meth:`VecEnv.step`.
@@ -155,7 +162,14 @@ class ShardedVecEnv(BatchViews):
             else:
                 share.vec.send([actions[row] for row in share.rows.tolist()], share.envs)
 
-        self._all(shares, send)
+        counts = [share.vec.in_flight for share in shares]
+        try:
+            self._all(shares, send)
+        except LudexError:
+            # The other servers execute their shares; nobody receives these batches.
+            for share, count in zip(shares, counts, strict=True):
+                share.vec._discard_sent(count)
+            raise
         self._pending.append(shares)
 
     def recv(self) -> Batch:
@@ -201,7 +215,7 @@ class ShardedVecEnv(BatchViews):
 
         shares = self._shares(envs)
         with self._change(replace_all=envs is None):
-            return self._join(shares, self._all(shares, restore))
+            return self._replace(shares, restore)
 
     def clone(
         self, envs: Sequence[int] | Array | None = None, *, seed: int | None = None
@@ -227,6 +241,43 @@ class ShardedVecEnv(BatchViews):
             return share.vec.clone(share.envs, seed=base)
 
         return ShardedVecEnv(self._all(self._shares(envs), clone))
+
+    # Lost servers.
+
+    def _replace(self, shares: list[_Share], do: Callable[[_Share], Batch]) -> Batch:
+        """Replace the states of ``shares``; if these are all, open lost environments again."""
+        try:
+            return self._join(shares, self._all(shares, do))
+        except LudexError as error:
+            whole = all(share.envs is None for share in shares)
+            if error.code != "connection_lost" or not whole or not self._revive():
+                raise
+        shares = self._shares(None)
+        return self._join(shares, self._all(shares, do))
+
+    def _revive(self) -> bool:
+        """Open lost environments again, those of unreachable servers on other servers.
+
+        Return True if there were any.
+        """
+        revived = [vec._revive() for vec in self.shards if vec not in self._unreachable]
+        moved = [self._move(vec) for vec in self.shards if vec in self._unreachable]
+        self._unreachable.clear()
+        return any(revived + moved)
+
+    def _move(self, lost: VecEnv) -> bool:
+        """Open the environments of a lost server on the server with the fewest environments."""
+        loads: Counter[Session] = Counter()
+        for vec in self.shards:
+            if vec not in self._unreachable:
+                loads[vec._session] += vec.num_envs
+        request = {**lost._request, "seats": lost.seats}
+        for session in sorted(loads, key=loads.__getitem__):
+            with contextlib.suppress(LudexError):
+                moved = VecEnv(session, session.call("open", bound=False, **request), request)
+                self.shards[self.shards.index(lost)] = moved
+                return True
+        return False
 
     # Shares of the servers.
 
@@ -275,10 +326,14 @@ class ShardedVecEnv(BatchViews):
         done: list[T] = []
         failure: LudexError | None = None
         for share in shares:
+            vec = share.vec if isinstance(share, _Share) else share
             try:
                 done.append(do(share))
+                self._unreachable.discard(vec)
             except LudexError as error:
                 failure = failure or _shift_error_index(error, share)
+                if error.code == "connection_lost":
+                    self._unreachable.add(vec)
         if failure is not None:
             raise failure
         return done

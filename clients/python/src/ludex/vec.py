@@ -269,6 +269,8 @@ class VecEnv(Handle, BatchViews):
             envs: the environments; by default all.
             seats: new opponents, effective in each environment at its next episode.
 
+        If the server was restarted, a reset of all environments opens them again first.
+
         Raises:
             LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
             RuntimeError: batches are in flight.
@@ -276,7 +278,8 @@ class VecEnv(Handle, BatchViews):
         named, texts = encode_indices(envs), None if seeds is None else [*map(seed_text, seeds)]
         self._check_none_in_flight()
         with self._change(replace_all=envs is None):
-            reply = self._call(
+            call = self._replace if envs is None else self._call
+            reply = call(
                 "reset",
                 envs=named,
                 seed=seed_text(seed),
@@ -345,13 +348,16 @@ class VecEnv(Handle, BatchViews):
     def restore(self, items: Sequence[bytes], envs: Sequence[int] | Array | None = None) -> Batch:
         """Restore snapshots, one for each environment (or each of ``envs``).
 
+        If the server was restarted, snapshots for all environments open them again first.
+
         Raises:
             LudexError: ``bad_snapshot``: it belongs to another game, or its state is unreachable.
         """
         named = encode_indices(envs)
         self._check_none_in_flight()
         with self._change(replace_all=envs is None):
-            return self._batch(self._call("restore", envs=named, items=list(items)))
+            call = self._replace if envs is None else self._call
+            return self._batch(call("restore", envs=named, items=list(items)))
 
     def clone(
         self, envs: Sequence[int] | Array | None = None, *, seed: int | None = None
@@ -368,6 +374,11 @@ class VecEnv(Handle, BatchViews):
         self._check_none_in_flight()
         opened = self._call("clone", envs=encode_indices(envs), seed=seed_text(seed))
         return VecEnv(self._session, opened, {**self._request, "seats": self.seats})
+
+    def _discard_sent(self, count: int) -> None:
+        """Drop the batches in flight after the oldest ``count``."""
+        while len(self._pending) > count:
+            self._session.forget([self._pending.pop()])
 
     def _discard_change(self) -> None:
         self._session.forget(self._pending)

@@ -217,7 +217,17 @@ class LearnerEnvs(ChangeGuard):
         else:
             self._seed(chosen, seeds)
             self._episodes[chosen] = 0
-        self._start(chosen, seeded=seeds is not None)
+        try:
+            self._start(chosen, seeded=seeds is not None)
+        except LudexError as error:
+            lost = error.code in ("session_lost", "connection_lost")
+            if not lost or len(chosen) < self.num_envs or not self._revive():
+                raise
+            self._start(chosen, seeded=seeds is not None)
+
+    def _revive(self) -> bool:
+        """Open the environments of lost servers again. Return True if there were any."""
+        return any([group.vec._revive() for group in self._groups.values()])
 
     def _seed(self, envs: Array, seeds: Sequence[int]) -> None:
         for index, seed in zip(envs.tolist(), seeds, strict=True):

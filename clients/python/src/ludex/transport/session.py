@@ -31,6 +31,8 @@ MIN_PAUSE, MAX_PAUSE = 0.05, 2.0
 FATAL_CODES = {4000: "protocol", 4001: "unauthorized", 4002: "superseded"}
 IDLE_CODE, RATE_CODE = 4005, 4004
 
+LOST = "the server has lost these environments in a restart; reset all of them"
+
 # Seconds without a connection before a warning is logged.
 WARN_AFTER_SECONDS = 2.0
 
@@ -46,9 +48,8 @@ class Session:
 
     Attributes:
         welcome: the last ``welcome`` message.
-        generation: number of the session; environments of an older session no longer exist.
         last_seqs: the last ``seq`` of each match, by match id; sent on resume.
-        envs: handles of the open environments.
+        envs: owners of the open environments, by the environments' handle.
     """
 
     def __init__(
@@ -82,16 +83,16 @@ class Session:
                 "bad_field", "url: expected at least one server URL, got none", path="url"
             )
         self.welcome: Message = {}
-        self.generation = 0
         self.last_seqs: dict[str, int] = {}
-        self.envs: set[int] = set()
+        self.envs: dict[int, object] = {}
         self._token = token
         self._agent = agent
         self._reclaim = reclaim
         self._patience = patience
         self._on_welcome = on_welcome
         self._next_id = HELLO_ID + 1
-        self._unanswered: dict[int, tuple[bytes, bool]] = {}
+        # Message, whether it is bound to the session, and the handle of its environments, by id.
+        self._unanswered: dict[int, tuple[bytes, bool, int | None]] = {}
         self._replies: dict[int, Message] = {}
         self._local: deque[Message] = deque()
         self._connection: Connection | None = None
@@ -123,7 +124,7 @@ class Session:
         number = self._next_id
         packed = pack({"type": kind, "id": number, **fields})
         self._next_id += 1
-        self._unanswered[number] = (packed, bound)
+        self._unanswered[number] = (packed, bound, fields.get("env"))
         if self._connection is None:
             self._connect(self.patience)
         else:
@@ -362,7 +363,7 @@ class Session:
             attempt += 1
             try:
                 self._hello(url)
-                for packed, _ in list(self._unanswered.values()):
+                for packed, _, _ in list(self._unanswered.values()):
                     self._require_connection().send(packed)
                 return
             except (OSError, ConnectionLost) as error:
@@ -437,27 +438,32 @@ class Session:
         first = not self.welcome
         self.welcome = message
         self._resumable = True
-        if not message.get("resumed"):
-            self._start_session()
+        self._discard_lost(message)
         if not first:
             self._welcomed_again = True
             if self._on_welcome is not None:
                 self._on_welcome(message)
 
-    def _start_session(self) -> None:
-        """Fail the requests that are bound to the old session; other requests remain pending."""
-        self.generation += 1
-        self.envs.clear()
-        for number, (_, bound) in list(self._unanswered.items()):
-            if bound:
+    def _discard_lost(self, welcome: Message) -> None:
+        """Fail the requests that are bound to a lost session, or to its lost environments.
+
+        Other requests remain pending. Environments do not survive a restart of the server, whereas
+        a session may.
+        """
+        resumed = welcome.get("resumed")
+        kept = set(welcome.get("envs") or ()) if resumed else set()
+        lost = self.envs.keys() - kept
+        for handle in lost:
+            del self.envs[handle]
+        for number, (_, bound, env) in list(self._unanswered.items()):
+            if bound and (not resumed or env in lost):
                 del self._unanswered[number]
                 self._local.append(
                     {
                         "type": "error",
                         "re": number,
                         "code": "session_lost",
-                        "message": "the session no longer exists on the server; "
-                        "open the environments again",
+                        "message": LOST,
                         "fault": "server",
                         "retry": False,
                     }

@@ -1,0 +1,55 @@
+"""Environments of every kind after a server was restarted, or is gone for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from restarted import Restarted
+
+import ludex
+from ludex.gymnasium import LudexVectorEnv
+from ludex.self_play import SelfPlayVectorEnv
+
+COUNT = 6
+
+
+def learner(url: Any, opponent: Any) -> Any:
+    return LudexVectorEnv("connect_four", COUNT, opponent=opponent, url=url)
+
+
+def callable_opponent(obs: Any, mask: Any) -> Any:
+    return mask.argmax(axis=1)
+
+
+ENVS: dict[str, Callable[[Any], Any]] = {
+    "one opponent": lambda url: learner(url, "random"),
+    "pool": lambda url: learner(url, ["random", "mcts sims=2", callable_opponent]),
+    "self-play": lambda url: SelfPlayVectorEnv("connect_four", COUNT, url=url),
+}
+
+
+def play(envs: Any, steps: int) -> None:
+    actions = np.full((COUNT, 2) if isinstance(envs, SelfPlayVectorEnv) else COUNT, 3)
+    for _ in range(steps):
+        envs.step(actions)
+
+
+@pytest.mark.parametrize("kind", ENVS)
+def test_reset_recovers_from_restarted_server(program: str, tmp_path: Path, kind: str) -> None:
+    with Restarted(program, tmp_path) as server:
+        envs = ENVS[kind](server.url)
+        envs.reset()
+        play(envs, 2)
+        server.again()
+        with pytest.raises(ludex.LudexError, match="session_lost"):
+            play(envs, 2)
+        envs.reset()
+        play(envs, 2)
+        server.again()
+        envs.reset()
+        play(envs, 2)
+        envs.close()
