@@ -53,3 +53,18 @@ def test_reset_recovers_from_restarted_server(program: str, tmp_path: Path, kind
         envs.reset()
         play(envs, 2)
         envs.close()
+
+
+def test_reset_of_cloned_batch_keeps_its_size(program: str, tmp_path: Path) -> None:
+    with Restarted(program, tmp_path) as server, ludex.Client(server.url) as client:
+        vec = client.open_vec("connect_four", COUNT)
+        vec.reset(1)
+        copy = vec.clone([1, 4])
+        items = copy.snapshot()
+        server.again()
+        # The restored batch gets the number of the lost one.
+        assert len(copy.restore(items)) == 2
+        with pytest.raises(ludex.LudexError, match="session_lost"):
+            vec.step([3] * COUNT)
+        assert len(vec.reset(1)) == COUNT
+        assert len(copy.step([3, 3])) == 2

@@ -373,7 +373,8 @@ class VecEnv(Handle, BatchViews):
         """
         self._check_none_in_flight()
         opened = self._call("clone", envs=encode_indices(envs), seed=seed_text(seed))
-        return VecEnv(self._session, opened, {**self._request, "seats": self.seats})
+        request = {**self._request, "count": opened["count"], "seats": self.seats}
+        return VecEnv(self._session, opened, request)
 
     def _discard_sent(self, count: int) -> None:
         """Drop the batches in flight after the oldest ``count``."""
