@@ -25,7 +25,6 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from . import client as sync
-from ._messages import GameEntry
 from .env import Env as SyncEnv
 from .matches import evaluation
 from .matches import play as sync_play
@@ -42,6 +41,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
+W = TypeVar("W")
 
 
 class WorkerThread:
@@ -97,12 +97,27 @@ def _async_method(
     return call
 
 
-def _async_method_of_both(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
+def _async_method_of_both(
+    method: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[AsyncWrapper[Any], P], Coroutine[Any, Any, R]]:
     """Return the coroutine method for a method of ``VecEnv`` and ``ShardedVecEnv``."""
+    name = method.__name__
 
-    @functools.wraps(getattr(SyncVecEnv, name))
-    async def call(self: AsyncWrapper[Any], /, *args: Any, **kwargs: Any) -> Any:
+    @functools.wraps(method)
+    async def call(self: AsyncWrapper[Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self._run(getattr(type(self.sync), name), *args, **kwargs)
+
+    return call
+
+
+def _async_opener(
+    method: Callable[Concatenate[Any, P], R], wrap: Callable[[R, WorkerThread], W]
+) -> Callable[Concatenate[AsyncWrapper[Any], P], Coroutine[Any, Any, W]]:
+    """Return the coroutine method for a synchronous method whose result ``wrap`` wraps."""
+
+    @functools.wraps(method)
+    async def call(self: AsyncWrapper[Any], /, *args: P.args, **kwargs: P.kwargs) -> W:
+        return wrap(await self._run(method, *args, **kwargs), self._thread)
 
     return call
 
@@ -137,14 +152,14 @@ class AsyncEnv(AsyncWrapper[SyncEnv]):
 class AsyncVecEnv(AsyncWrapper[SyncVecEnv | ShardedVecEnv]):
     """A batch, opened by :meth:`AsyncClient.open_vec`; methods as in :class:`ludex.VecEnv`."""
 
-    reset = _async_method_of_both("reset")
-    step = _async_method_of_both("step")
-    text = _async_method_of_both("text")
-    picture = _async_method_of_both("picture")
-    struct = _async_method_of_both("struct")
-    snapshot = _async_method_of_both("snapshot")
-    restore = _async_method_of_both("restore")
-    close = _async_method_of_both("close")
+    reset = _async_method_of_both(SyncVecEnv.reset)
+    step = _async_method_of_both(SyncVecEnv.step)
+    text = _async_method_of_both(SyncVecEnv.text)
+    picture = _async_method_of_both(SyncVecEnv.picture)
+    struct = _async_method_of_both(SyncVecEnv.struct)
+    snapshot = _async_method_of_both(SyncVecEnv.snapshot)
+    restore = _async_method_of_both(SyncVecEnv.restore)
+    close = _async_method_of_both(SyncVecEnv.close)
 
     @property
     def spec(self) -> Spec:
@@ -160,23 +175,12 @@ class AsyncVecEnv(AsyncWrapper[SyncVecEnv | ShardedVecEnv]):
 class AsyncClient(AsyncWrapper[sync.Client]):
     """A connection, opened by :func:`connect`; methods as in :class:`ludex.Client`."""
 
+    open = _async_opener(sync.Client.open, AsyncEnv)
+    open_vec = _async_opener(sync.Client.open_vec, AsyncVecEnv)
+    games = _async_method(sync.Client.games)
     describe = _async_method(sync.Client.describe)
     suites = _async_method(sync.Client.suites)
     withdraw = _async_method(sync.Client.withdraw)
-
-    async def games(self, **filters: Any) -> list[GameEntry]:
-        """List the catalogue, like :meth:`ludex.Client.games`."""
-        return await self._run(sync.Client.games, **filters)
-
-    async def open(self, game: str, *args: Any, **options: Any) -> AsyncEnv:
-        """Open an environment, like :meth:`ludex.Client.open`."""
-        env = await self._run(sync.Client.open, game, *args, **options)
-        return AsyncEnv(env, self._thread)
-
-    async def open_vec(self, game: str, num_envs: int, *args: Any, **options: Any) -> AsyncVecEnv:
-        """Open a batch of environments, like :meth:`ludex.Client.open_vec`."""
-        vec = await self._run(sync.Client.open_vec, game, num_envs, *args, **options)
-        return AsyncVecEnv(vec, self._thread)
 
     async def close(self) -> None:
         """Close all environments and the connection. Safe to call twice."""

@@ -77,7 +77,7 @@ class Client:
         """The server's limits; ``limits["batch"]`` is the maximum of environments per handle."""
         return dict(self._session.limits)
 
-    def games(self, **filters: Any) -> list[GameEntry]:
+    def games(self, /, **filters: Any) -> list[GameEntry]:
         """List the games of the server.
 
         Args:
