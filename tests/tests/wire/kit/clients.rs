@@ -15,6 +15,9 @@ async fn check(words: &[&str]) -> (Option<i32>, String) {
     (code, out + &err)
 }
 
+/// Time limit in seconds for correct clients, which never reach it, even on a busy machine.
+const PATIENCE: &str = "120";
+
 /// Checks that a correct client passes all scripts.
 async fn passes(command: &[&str]) {
     passes_all(14, &[&["--"], command].concat()).await;
@@ -26,7 +29,7 @@ async fn passes_with_runs(command: &[&str]) {
 }
 
 async fn passes_all(lines: usize, words: &[&str]) {
-    let (code, out) = check(words).await;
+    let (code, out) = check(&[&["--timeout", PATIENCE], words].concat()).await;
     assert_eq!(code, Some(0), "{out}");
     assert_eq!(out.lines().count(), lines, "{out}");
     assert!(out.lines().all(|line| line.starts_with("ok section ")), "{out}");
@@ -253,7 +256,7 @@ async fn java_example_passes_client_check() {
     let classes = folder.path().to_str().expect("a path in UTF-8");
     let javac = ["-m", "jdk.compiler/com.sun.tools.javac.Main", "-d", classes, source];
     let compiled = tokio::process::Command::new("java").args(javac).status();
-    let from_source = ["--only", "plays a match", "--", "java", source, "{url}"];
+    let from_source = ["--timeout", PATIENCE, "--only", "plays a match", "--", "java", source, "{url}"];
     let (compiled, (code, out)) = tokio::join!(compiled, check(&from_source));
     assert!(compiled.is_ok_and(|status| status.success()), "it does not compile");
     assert_eq!((code, out.as_str()), (Some(0), "ok section 5: plays a match\n"));
