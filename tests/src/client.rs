@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 /// Timeout that no successful operation reaches; a test that waits this long fails.
@@ -245,6 +246,13 @@ impl Client {
                 Err(_) => return (ClientEnd::Lost, before),
             }
         }
+    }
+
+    /// Sends a close frame with this code, and reads until the server has closed the connection.
+    pub async fn close(&mut self, code: u16) {
+        let frame = CloseFrame { code: code.into(), reason: "".into() };
+        let _ = self.ws.close(Some(frame)).await;
+        self.ended().await;
     }
 
     /// Drops the socket without a close frame.

@@ -411,6 +411,8 @@ impl LiveMatch {
             MatchCommand::Picture(at, answer) => drop(answer.send(self.machine.picture_after(Watcher::Public, at))),
             MatchCommand::Ack { seat, seq } => {
                 if let Some(line) = self.lines.get_mut(seat) {
+                    // A client cannot have seen a frame that was not sent.
+                    let seq = line.last.map_or(seq, |last| seq.min(last));
                     line.seen = line.seen.max(Some(seq));
                 }
             }

@@ -166,7 +166,10 @@ impl<S: Io> Connection<S> {
     }
 
     async fn frame(&mut self, message: Message) -> Result<(), End> {
-        if message.is_close() {
+        if let Message::Close(with) = &message {
+            if with.as_ref().is_some_and(|with| u16::from(with.code) == close::NORMAL.code) {
+                self.player.leave_ended();
+            }
             return Err(End::Broken(Broken::Lost));
         }
         let encoding = self.wire.encoding;

@@ -112,6 +112,13 @@ impl MatchClient {
         }
     }
 
+    /// Acknowledges all frames of ended matches, since the client needs none of them again.
+    pub(crate) fn leave_ended(&self) {
+        for (handle, seat) in self.session.seats().into_iter().filter(|(handle, _)| !handle.live()) {
+            handle.send(MatchCommand::Ack { seat, seq: u64::MAX });
+        }
+    }
+
     /// Passes an acknowledgment of frames to its match.
     pub(crate) fn ack(&self, ack: &ludex_protocol::message::Ack) {
         if let Some((handle, seat)) = self.session.seat(&ack.match_id) {

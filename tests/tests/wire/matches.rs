@@ -687,6 +687,23 @@ async fn seats_are_reclaimed_by_name() {
 }
 
 #[tokio::test]
+async fn ended_match_is_reclaimed_unless_its_client_was_done() {
+    let server = Server::start(|_| {}).await;
+    let hello = json!({"agent": {"name": "x"}, "reclaim": true});
+    for (code, reclaimed) in [(1001, 1), (1000, 0)] {
+        let mut bot = Bot::with(server.address, None, hello.clone()).await;
+        bot.join(json!({"game": "tic_tac_toe", "against": ["random"]})).await;
+        bot.play(1, first).await;
+        bot.client.close(code).await;
+        let mut again = Bot::with(server.address, None, hello.clone()).await;
+        assert_eq!(again.client.welcome["matches"].as_array().unwrap().len(), reclaimed, "{code}");
+        while again.call("ping", json!({})).await["type"] != "pong" {}
+        again.client.close(1000).await;
+    }
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
 async fn joins_survive_lost_connection() {
     let server = Server::start(|_| {}).await;
     let (mut a, mut b) = (Bot::new(server.address, "a").await, Bot::new(server.address, "b").await);
