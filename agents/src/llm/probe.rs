@@ -130,9 +130,12 @@ struct TestCall {
 }
 
 impl TestCall {
+    /// Returns the result of the test, which an empty answer never passes.
     fn into_probe_call(self, ok: bool) -> ProbeCall {
         let TestCall { what, call, seconds } = self;
-        ProbeCall { what, ok, message: call.answer, seconds, tokens: call.tokens }
+        let empty = call.answer.trim().is_empty();
+        let message = if empty { "the answer is empty".to_owned() } else { call.answer };
+        ProbeCall { what, ok: ok && !empty, message, seconds, tokens: call.tokens }
     }
 }
 

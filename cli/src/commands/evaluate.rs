@@ -3,7 +3,7 @@
 mod merge;
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -132,6 +132,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let name = args.run.clone().unwrap_or_default();
     anyhow::ensure!(is_word(&name), "--run: expected only a-z, 0-9, _ and -, got {name:?}");
     let person = args.agents.iter().any(|agent| agent.split_whitespace().next() == Some("human"));
+    if person && !io::stdin().is_terminal() {
+        bail!("--agent human: expected a terminal as standard input; use `ludex join --agent human` for a server");
+    }
     preflight::shortages(&evaluation.plan).iter().for_each(|why| eprintln!("ludex: {why}"));
     let bar = print::progress(evaluation.plan.matches_at_most(), "playing");
     if person {

@@ -261,6 +261,7 @@ fn invalid_match_errors_suggest_a_remedy() {
         (&["match", "chess", "--seat", "random", "--seat", "mcts simz=3"], "did you mean sims?"),
         (&["match", "chess", "--seat", "random", "--seat", "tit_for_tat"], "tit_for_tat"),
         (&["match", "chess", "--seat", "random", "--seat", "human"], "ludex play"),
+        (&["evaluate", "--agent", "human", "--suite", "quick", "--run", "me"], "expected a terminal"),
         (&["match", "tic_tac_toe", "--seat", "random", "--seat", "random", "--out", "no/x.jsonl"], "no/x.jsonl"),
         (
             &["match", "hanabi", "--seat", "random", "--seat", "random", "--sprt", "elo0=0 elo1=30"],
