@@ -55,6 +55,9 @@ impl Default for ProcessLimits {
     }
 }
 
+/// Wall-clock time that a program always has for a move.
+pub const WALL: Duration = Duration::from_secs(60);
+
 /// Time limits of one reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeBudget {
@@ -65,9 +68,9 @@ pub struct TimeBudget {
 }
 
 impl TimeBudget {
-    /// Limits CPU time. The wall-clock limit is large enough for a busy machine.
+    /// Limits CPU time, and wall-clock time to four times as much, but at least to [`WALL`], for a busy machine.
     pub fn cpu(cpu: Duration) -> Self {
-        TimeBudget { cpu: Some(cpu), wall: cpu * 20 + Duration::from_secs(10) }
+        TimeBudget { cpu: Some(cpu), wall: (cpu * 4).max(WALL) }
     }
 
     /// Limits wall-clock time only.
@@ -479,7 +482,13 @@ mod tests {
     use super::*;
 
     /// Generous limits for tests that must not time out.
-    const AMPLE: TimeBudget = TimeBudget { cpu: None, wall: Duration::from_secs(60) };
+    const AMPLE: TimeBudget = TimeBudget { cpu: None, wall: WALL };
+
+    #[test]
+    fn cpu_limit_has_a_wall_limit() {
+        let wall = |seconds| TimeBudget::cpu(Duration::from_secs(seconds)).wall.as_secs();
+        assert_eq!((wall(1), wall(15), wall(40)), (60, 60, 160));
+    }
 
     fn shell(script: &str) -> ChildProcess {
         let argv = ["sh", "-c", script].map(str::to_owned).to_vec();

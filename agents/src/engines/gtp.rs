@@ -16,7 +16,7 @@ use super::pool::Pool;
 use super::program::{self, OutputDeadline, name, start};
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::process::{ChildProcess, ProgramConfig};
+use crate::process::{ChildProcess, ProgramConfig, WALL};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 use crate::typed_access::{require_game, view};
 
@@ -29,8 +29,6 @@ pub(crate) const ENTRY: AgentEntry =
 const LETTERS: &[u8; 19] = b"ABCDEFGHJKLMNOPQRST";
 /// Time limit for a command other than a move command.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time limit for a move if the host sets no deadline.
-const CEILING: Duration = Duration::from_secs(120);
 const COLORS: [&str; 2] = ["black", "white"];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -141,7 +139,7 @@ impl Engine {
         if self.seeded {
             self.all(&format!("set_random_seed {seed}\n"), OutputDeadline::new(PATIENCE, deadline))?;
         }
-        self.all(&format!("{} {color}\n", self.genmove), OutputDeadline::new(CEILING, deadline))
+        self.all(&format!("{} {color}\n", self.genmove), OutputDeadline::new(WALL, deadline))
     }
 
     /// Sends commands, one per line, and returns the response to the last command.

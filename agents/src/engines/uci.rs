@@ -21,7 +21,7 @@ use super::pool::Pool;
 use super::program::{self, OutputDeadline, name, start};
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::process::{ChildProcess, ProgramConfig};
+use crate::process::{ChildProcess, ProgramConfig, WALL};
 use crate::refusal::unknown;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 use crate::typed_access::{require_game, view};
@@ -56,8 +56,6 @@ const LINES: usize = 4;
 const MATE: i32 = 100_000;
 /// Time limit for operations other than a search: startup and clearing the hash table.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time limit for a search, in addition to the time that the spec or deadline grants.
-const CEILING: Duration = Duration::from_secs(120);
 /// Minimum time for a search.
 const MOMENT: Duration = Duration::from_millis(1);
 /// Minimum and maximum safety margin before a deadline. The margin is a tenth of the remaining time, clamped to these
@@ -234,7 +232,7 @@ impl Engine {
     ) -> Result<SearchResult, AgentError> {
         let time_of = |time: Duration| format!(" movetime {}", time.as_millis());
         self.process.send(&format!("{position}\n{go}{}\n", time.map(time_of).unwrap_or_default()));
-        let limit = OutputDeadline::new(time.unwrap_or_default() + CEILING, deadline);
+        let limit = OutputDeadline::new(time.unwrap_or_default() + WALL, deadline);
         let mut lines = PvLines::default();
         loop {
             let line = limit.read_line(&mut self.process)?;
