@@ -484,12 +484,6 @@ mod tests {
     /// Generous limits for tests that must not time out.
     const AMPLE: TimeBudget = TimeBudget { cpu: None, wall: WALL };
 
-    #[test]
-    fn cpu_limit_has_a_wall_limit() {
-        let wall = |seconds| TimeBudget::cpu(Duration::from_secs(seconds)).wall.as_secs();
-        assert_eq!((wall(1), wall(15), wall(40)), (60, 60, 160));
-    }
-
     fn shell(script: &str) -> ChildProcess {
         let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
         ProgramConfig { argv, sandboxed: false, folder: None, limits: ProcessLimits::default() }.start().unwrap()

@@ -1,6 +1,8 @@
 //! Seasons of ladders and suites, with start and end times set by the operator. Both kinds open, close and freeze by
 //! [`step`].
 
+use std::num::NonZeroUsize;
+
 use anyhow::Context as _;
 use jiff::Timestamp;
 use ludex_referee::suite::is_word;
@@ -29,9 +31,16 @@ pub struct Season {
 pub struct SuiteSeasons {
     /// Name of the suite.
     pub suite: String,
+    /// Maximum number of agents of one owner in a season, whose deals are the same for all.
+    #[serde(default = "one")]
+    pub entries: NonZeroUsize,
     /// Seasons in chronological order.
     #[serde(rename = "season")]
     pub seasons: Vec<Season>,
+}
+
+fn one() -> NonZeroUsize {
+    NonZeroUsize::MIN
 }
 
 /// Pending step of a season that is not frozen.

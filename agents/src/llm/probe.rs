@@ -130,7 +130,6 @@ struct TestCall {
 }
 
 impl TestCall {
-    /// Returns the result of the test, which an empty answer never passes.
     fn into_probe_call(self, ok: bool) -> ProbeCall {
         let TestCall { what, call, seconds } = self;
         let empty = call.answer.trim().is_empty();

@@ -550,9 +550,8 @@ fn probe_detects_which_features_endpoint_supports() {
     assert!(probe.calls[2].message.contains("too long"), "{:?}", probe.calls);
 
     let endpoint = Endpoint::new(|k, _| text_reply(if k < 3 { " " } else { "Answer: b2" }));
-    let probe = llm::probe(&AgentSpec::parse(&endpoint.spec("")).unwrap()).unwrap();
-    assert!(probe.calls[..3].iter().all(|call| !call.ok && call.message == "the answer is empty"), "{:?}", probe.calls);
-
+    let calls = llm::probe(&AgentSpec::parse(&endpoint.spec("")).unwrap()).unwrap().calls;
+    assert!(calls[..3].iter().all(|call| !call.ok && call.message == "the answer is empty"), "{calls:?}");
     let endpoint = Endpoint::new(|_, _| error(401, "no"));
     let e = llm::probe(&AgentSpec::parse(&endpoint.spec("")).unwrap()).unwrap_err();
     assert!(e.message.contains("key_env") && endpoint.requests().len() == 1, "{e}");

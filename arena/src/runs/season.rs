@@ -1,6 +1,6 @@
 //! Seasons of suites. The runs of a season share seeds, so their data stay hidden until the season ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ludex_play::files::write_whole;
@@ -103,7 +103,7 @@ impl Runs {
     }
 
     /// Checks that an agent may enter the season of a run. The agent needs an owner, and may enroll only once per
-    /// season.
+    /// season. The number of agents of an owner is limited, since all get the same deals.
     ///
     /// # Errors
     ///
@@ -119,14 +119,25 @@ impl Runs {
         };
         let played =
             |other: &Enrolment| other.run() != kept.run() && other.entrant(session.name(), Some(owner)).is_some();
-        let open = self.hosts_of(&kept.request.suite, name).into_iter().map(|host| host.enrolment());
-        match open.chain(self.held_of(&kept.request.suite, name)).find(played) {
-            Some(other) => {
-                let run = other.run();
-                Err(refusal(format!("season {name}: agent is already enrolled in the run {run}")))
-            }
-            None => Ok(()),
+        let suite = &kept.request.suite;
+        let mut runs = self.held_of(suite, name);
+        runs.extend(self.hosts_of(suite, name).into_iter().map(|host| host.enrolment()));
+        if let Some(other) = runs.iter().find(|other| played(other)) {
+            let run = other.run();
+            return Err(refusal(format!("season {name}: agent is already enrolled in the run {run}")));
         }
+        let entrants = runs.iter().chain([kept]).flat_map(|run| &run.entrants);
+        let own = entrants.filter(|entrant| entrant.owner.as_deref() == Some(owner));
+        let others: BTreeSet<&str> =
+            own.map(|own| own.agent.as_str()).filter(|agent| *agent != session.name()).collect();
+        let most = self.hub.config.seasons.iter().find(|of| of.suite == *suite).map_or(1, |of| of.entries.get());
+        if others.len() >= most {
+            let others = others.into_iter().collect::<Vec<_>>().join(", ");
+            return Err(refusal(format!(
+                "season {name}: expected at most {most} agents of an owner, got one more than {others}"
+            )));
+        }
+        Ok(())
     }
 
     /// Advances the seasons: ends the runs of seasons that are over, freezes the seasons without open runs, and

@@ -138,6 +138,39 @@ async fn season_deals_are_equal_and_hidden_until_season_ends() {
 }
 
 #[tokio::test]
+async fn agents_of_an_owner_in_a_season_are_limited() {
+    for (entries, text) in [(1, ""), (2, "entries = 2\n")] {
+        let seasons = format!("suite = \"cards\"\n{text}[[season]]\nname = \"autumn\"\n");
+        let there = Server::start(|config| {
+            config.suites = Suites::default().with(SUITE).expect("a suite");
+            config.seasons = vec![SuiteSeasons::parse(&seasons).expect("seasons")];
+        })
+        .await;
+        let wanted = |owner: &str| {
+            let names = vec![format!("{owner}.*")];
+            NewToken { owner: owner.into(), scopes: Scopes::OPEN, names, expires_ms: None }
+        };
+        let tokens = add(&there.hub.store, &["ann", "eve"].map(wanted), 0).await.expect("tokens");
+        let enrol = async |agent: &str, run: &str| {
+            let token = &tokens[usize::from(agent.starts_with("eve"))];
+            let mut bot = Bot::with(there.address, None, json!({"token": token, "agent": {"name": agent}})).await;
+            bot.call("enrol", json!({"suite": "cards", "run": run})).await
+        };
+        for k in 1..=entries {
+            assert_eq!(enrol(&format!("eve.{k}"), &format!("run-{k}")).await["type"], "enrolled");
+        }
+        let refused = enrol("eve.9", "run-9").await;
+        assert_eq!((&refused["code"], &refused["path"]), (&json!("forbidden"), &json!("suite")), "{refused}");
+        // An agent that has enrolled continues its run, and other owners are not affected.
+        assert_eq!(enrol("eve.1", "run-1").await["type"], "enrolled");
+        assert_eq!(enrol("ann.1", "other").await["type"], "enrolled");
+        there.stop().stopped().await;
+    }
+    let none = SuiteSeasons::parse("suite = \"cards\"\nentries = 0\n[[season]]\nname = \"autumn\"\n");
+    assert!(none.is_err());
+}
+
+#[tokio::test]
 async fn frozen_season_is_published_after_a_crash() {
     let folder = tempfile::tempdir().expect("a folder");
     let there = server(folder.path(), &["autumn"]).await;
