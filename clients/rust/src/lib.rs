@@ -1,4 +1,5 @@
-//! Rust client for Ludex, an environment server for games.
+#![doc = include_str!("../README.md")]
+//! # Contents
 //!
 //! - [`Client`] is a connection to a server. If the connection is lost, the client reconnects and repeats all requests
 //!   that have no reply yet, with their original ids.
@@ -15,29 +16,6 @@
 //! - Messages from a server never make the client panic. An unknown message is ignored or, if it is a reply, makes the
 //!   request fail.
 //! - The crate depends on `ludex-protocol`, but on no other crate of Ludex, and on no crate under the GPL.
-//!
-//! # Join and play
-//!
-//! This bot plays twenty matches against an agent of the server:
-//!
-//! ```no_run
-//! use ludex_client::protocol::message::Join;
-//! use ludex_client::{Options, TurnReply, TurnRequest, play};
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), ludex_client::Error> {
-//! let join = Join { against: Some(vec!["anchor level=1".into()]), count: 20, ..Join::new("connect_four") };
-//! let options = Options::default().agent("first-legal");
-//! let played = play("ws://127.0.0.1:7878", options, join, |request: TurnRequest| async move {
-//!     let first = request.legal.iter().next().ok_or("nothing is legal")?;
-//!     Ok(TurnReply::action(first))
-//! })
-//! .await?;
-//! let total: f64 = played.iter().filter_map(|played| played.own_return()).sum();
-//! println!("{} matches, {total} points", played.len());
-//! # Ok(())
-//! # }
-//! ```
 //!
 //! # Environments
 //!
