@@ -104,10 +104,10 @@ fn added_model_is_probed_and_stored() {
     );
     let wrong = ludex(at, &["agents", "check", &spec.replace("model=stub", "model=missing")]);
     assert!(wrong.code == 1 && wrong.out.starts_with("FAILED") && wrong.out.contains("missing"), "{}", wrong.out);
-    // The endpoint replies without a move; the failed check is on a separate line.
+    // The endpoint replies with nothing; the failed checks are on a separate line.
     let mute = Stub::start(&["--empty", "1"]);
     let failed = ludex(at, &["agents", "check", &format!("llm model=stub base_url=http://{}/v1", mute.address)]);
-    assert!(failed.code == 1 && failed.out.contains("\nfailed: move\n"), "{}", failed.out);
+    assert!(failed.code == 1 && failed.out.contains("\nfailed: endpoint, context, move\n"), "{}", failed.out);
 }
 
 #[test]
