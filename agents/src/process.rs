@@ -55,7 +55,7 @@ impl Default for ProcessLimits {
     }
 }
 
-/// Wall-clock time that a program always has for a move.
+/// Minimum wall-clock limit of a program's move without a deadline.
 pub const WALL: Duration = Duration::from_secs(60);
 
 /// Time limits of one reply.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 pub use ipnet::IpNet;
 use ludex_arena::seasons::SuiteSeasons;
-pub use ludex_arena::settings::{Humans, PairMode};
+use ludex_arena::settings::{Humans, PairMode};
 use ludex_arena::standing_ladders::LadderTerms;
 use ludex_arena::suites::Suites;
 use ludex_env::Games;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use ludex_arena::settings::Humans;
 use ludex_env::Games;
 use ludex_gym::compute::Compute;
 use ludex_protocol::record::AgentKind;
@@ -19,8 +20,6 @@ use ludex_store::{MatchFilter, RecordRow, Store};
 use parking_lot::Mutex as Quick;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
-
-use crate::config::Humans;
 
 /// Number of records that are read from the store at a time.
 const PAGE: u32 = 500;

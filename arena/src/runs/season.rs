@@ -133,8 +133,9 @@ impl Runs {
         let most = self.hub.config.seasons.iter().find(|of| of.suite == *suite).map_or(1, |of| of.entries.get());
         if others.len() >= most {
             let others = others.into_iter().collect::<Vec<_>>().join(", ");
+            let got = session.name();
             return Err(refusal(format!(
-                "season {name}: expected at most {most} agents of an owner, got one more than {others}"
+                "season {name}: expected no further agent of {owner}, got {got}; entered: {others}; allowed: {most}"
             )));
         }
         Ok(())

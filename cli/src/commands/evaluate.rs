@@ -133,7 +133,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     anyhow::ensure!(is_word(&name), "--run: expected only a-z, 0-9, _ and -, got {name:?}");
     let person = args.agents.iter().any(|agent| agent.split_whitespace().next() == Some("human"));
     if person && !io::stdin().is_terminal() {
-        bail!("--agent human: expected a terminal as standard input; use `ludex join --agent human` for a server");
+        bail!(
+            "--agent human: expected a terminal as standard input, got a file or a pipe; use `ludex join --agent human` for a server"
+        );
     }
     preflight::shortages(&evaluation.plan).iter().for_each(|why| eprintln!("ludex: {why}"));
     let bar = print::progress(evaluation.plan.matches_at_most(), "playing");

@@ -14,11 +14,12 @@ use tokio::sync::oneshot;
 
 use super::block_on;
 use ludex_arena::seasons::SuiteSeasons;
+use ludex_arena::settings::{Humans, PairMode};
 use ludex_arena::standing_ladders::LadderTerms;
 use ludex_arena::suites::Suites;
 use ludex_gym::opponents::{Opponents, SearchLimits};
 use ludex_play::runs::evaluation::suite_text;
-use ludex_server::config::{Config, Humans, IpNet, PairMode, Retention, TlsFiles};
+use ludex_server::config::{Config, IpNet, Retention, TlsFiles};
 use ludex_server::limits;
 
 #[derive(clap::Args)]

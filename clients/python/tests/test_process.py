@@ -75,6 +75,10 @@ def test_serve_removes_folders_of_killed_servers(
     with ludex.serve() as running, ludex.serve() as killed:
         killed.kill()
         with ludex.serve():
+            assert killed.data.exists(), "a server may just have created it"
+        for folder in (running.data, killed.data, own):
+            os.utime(folder, (0, 0))
+        with ludex.serve():
             assert not killed.data.exists()
             assert running.data.exists()
             assert own.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,19 @@ from ludex.self_play import SelfPlayVectorEnv
 COUNT = 6
 
 
-def learner(url: Any, opponent: Any) -> Any:
-    return LudexVectorEnv("connect_four", COUNT, opponent=opponent, url=url)
-
-
 def callable_opponent(obs: Any, mask: Any) -> Any:
     return mask.argmax(axis=1)
 
 
-ENVS: dict[str, Callable[[Any], Any]] = {
-    "one opponent": lambda url: learner(url, "random"),
-    "pool": lambda url: learner(url, ["random", "mcts sims=2", callable_opponent]),
-    "self-play": lambda url: SelfPlayVectorEnv("connect_four", COUNT, url=url),
+ENVS: dict[str, Callable[..., Any]] = {
+    "one opponent": partial(LudexVectorEnv, "connect_four", COUNT, opponent="random"),
+    "pool": partial(
+        LudexVectorEnv,
+        "connect_four",
+        COUNT,
+        opponent=["random", "mcts sims=2", callable_opponent],
+    ),
+    "self-play": partial(SelfPlayVectorEnv, "connect_four", COUNT),
 }
 
 
@@ -41,7 +43,7 @@ def play(envs: Any, steps: int) -> None:
 @pytest.mark.parametrize("kind", ENVS)
 def test_reset_recovers_from_restarted_server(program: str, tmp_path: Path, kind: str) -> None:
     with Restarted(program, tmp_path) as server:
-        envs = ENVS[kind](server.url)
+        envs = ENVS[kind](url=server.url)
         envs.reset()
         play(envs, 2)
         server.again()
@@ -50,6 +52,20 @@ def test_reset_recovers_from_restarted_server(program: str, tmp_path: Path, kind
         envs.reset()
         play(envs, 2)
         server.again()
+        envs.reset()
+        play(envs, 2)
+        envs.close()
+
+
+@pytest.mark.parametrize("kind", ENVS)
+def test_reset_recovers_from_dead_server(program: str, kind: str) -> None:
+    with ludex.serve() as one, ludex.serve() as two:
+        envs = ENVS[kind](url=[one.url, two.url], patience=0.5)
+        envs.reset()
+        play(envs, 2)
+        two.kill()
+        with pytest.raises(ludex.LudexError, match="connection_lost"):
+            play(envs, 2)
         envs.reset()
         play(envs, 2)
         envs.close()

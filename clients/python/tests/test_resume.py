@@ -111,6 +111,10 @@ def test_reset_reopens_env_of_forgotten_session() -> None:
         assert env.reset().legal == [0, 1, 2]
         assert not env.closed
         assert env.step(0).length == 1
+        # A closed environment stays closed, even if it was lost before.
+        server.drop()
+        with pytest.raises(ludex.LudexError, match="session_lost"):
+            env.step(0)
         env.close()
         with pytest.raises(ludex.LudexError, match="unknown_env"):
             env.reset()

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use ludex_arena::settings::Humans;
 use ludex_arena::standing_ladders::LadderTerms;
 use ludex_arena::suites::Suites;
-use ludex_server::config::Humans;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};

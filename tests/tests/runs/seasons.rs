@@ -161,6 +161,8 @@ async fn agents_of_an_owner_in_a_season_are_limited() {
         }
         let refused = enrol("eve.9", "run-9").await;
         assert_eq!((&refused["code"], &refused["path"]), (&json!("forbidden"), &json!("suite")), "{refused}");
+        let told = refused["message"].as_str().unwrap();
+        assert!(told.contains("got eve.9; entered: eve.1") && told.ends_with(&format!("allowed: {entries}")), "{told}");
         // An agent that has enrolled continues its run, and other owners are not affected.
         assert_eq!(enrol("eve.1", "run-1").await["type"], "enrolled");
         assert_eq!(enrol("ann.1", "other").await["type"], "enrolled");

@@ -44,8 +44,9 @@ class Handle(ChangeGuard):
         Raises:
             LudexError: the connection cannot be resumed.
         """
-        if not self.closed and not self._session.closed:
-            self._open = False
+        exists = not self.closed and not self._session.closed
+        self._open = False
+        if exists:
             del self._session.envs[self._env]
             self._session.call("close", env=self._env)
 

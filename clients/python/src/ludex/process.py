@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -76,6 +77,9 @@ def _is_abandoned(folder: Path) -> bool:
     import fcntl
 
     try:
+        # A server that starts has not locked its folder yet.
+        if time.time() - folder.stat().st_mtime < START_SECONDS:
+            return False
         with (folder / "ludex.lock").open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # No lock yet, a lock that a server holds, or a folder of another user.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -166,7 +165,7 @@ class ShardedVecEnv(BatchViews):
         try:
             self._all(shares, send)
         except LudexError:
-            # The other servers execute their shares; nobody receives these batches.
+            # The other servers execute their shares, whose batches are dropped.
             for share, count in zip(shares, counts, strict=True):
                 share.vec._discard_sent(count)
             raise
@@ -266,17 +265,27 @@ class ShardedVecEnv(BatchViews):
         return any(revived + moved)
 
     def _move(self, lost: VecEnv) -> bool:
-        """Open the environments of a lost server on the server with the fewest environments."""
+        """Open the environments of a lost server on the server with the fewest environments.
+
+        Return False if no other server answers.
+
+        Raises:
+            LudexError: another server refuses the environments, for example with ``limit``.
+        """
         loads: Counter[Session] = Counter()
         for vec in self.shards:
             if vec not in self._unreachable:
                 loads[vec._session] += vec.num_envs
         request = {**lost._request, "seats": lost.seats}
         for session in sorted(loads, key=loads.__getitem__):
-            with contextlib.suppress(LudexError):
+            try:
                 moved = VecEnv(session, session.call("open", bound=False, **request), request)
-                self.shards[self.shards.index(lost)] = moved
-                return True
+            except LudexError as error:
+                if error.code != "connection_lost":
+                    raise
+                continue
+            self.shards[self.shards.index(lost)] = moved
+            return True
         return False
 
     # Shares of the servers.
