@@ -55,7 +55,6 @@ class ShardedVecEnv(BatchViews):
         self.num_envs = sum(counts)
         self._begins = np.cumsum([0, *counts])
         self._pending: list[list[_Share]] = []
-        self._unreachable: set[VecEnv] = set()
         if any(vec.spec.hash != self.spec.hash for vec in shards):
             self.close()
             raise LudexError(
@@ -259,10 +258,10 @@ class ShardedVecEnv(BatchViews):
 
         Return True if there were any.
         """
-        revived = [vec._revive() for vec in self.shards if vec not in self._unreachable]
-        moved = [self._move(vec) for vec in self.shards if vec in self._unreachable]
-        self._unreachable.clear()
-        return any(revived + moved)
+        revived = [
+            vec._revive() if vec._session.connected else self._move(vec) for vec in self.shards
+        ]
+        return any(revived)
 
     def _move(self, lost: VecEnv) -> bool:
         """Open the environments of a lost server on the server with the fewest environments.
@@ -274,7 +273,7 @@ class ShardedVecEnv(BatchViews):
         """
         loads: Counter[Session] = Counter()
         for vec in self.shards:
-            if vec not in self._unreachable:
+            if vec._session.connected:
                 loads[vec._session] += vec.num_envs
         request = {**lost._request, "seats": lost.seats}
         for session in sorted(loads, key=loads.__getitem__):
@@ -335,14 +334,10 @@ class ShardedVecEnv(BatchViews):
         done: list[T] = []
         failure: LudexError | None = None
         for share in shares:
-            vec = share.vec if isinstance(share, _Share) else share
             try:
                 done.append(do(share))
-                self._unreachable.discard(vec)
             except LudexError as error:
                 failure = failure or _shift_error_index(error, share)
-                if error.code == "connection_lost":
-                    self._unreachable.add(vec)
         if failure is not None:
             raise failure
         return done

@@ -324,6 +324,11 @@ class Session:
         self.envs.clear()
         self._resumable = False
 
+    @property
+    def connected(self) -> bool:
+        """True if there is a connection; False after the last attempt to resume has failed."""
+        return self._connection is not None
+
     def cut(self) -> None:
         """Drop the connection without a close frame, for tests."""
         if self._connection is not None:
