@@ -466,9 +466,9 @@ impl<'a> Rows<'a> {
 }
 
 /// Returns the rating of an anchor of the game's ladder; `None` if `agent` is not an anchor. An anchor is identified by
-/// its anchor spec, such as `anchor level=2`, or by the spec of its bot. `random` has the rating of level 0.
+/// its anchor spec, such as `anchor level=2`, or by the spec of its bot. Level 0, which is `random`, has 0.
 pub fn rung(spec: &Spec, agent: &str) -> Option<f64> {
-    if agent == "random" {
+    if agent == "random" || agent == "anchor level=0" {
         return Some(0.0);
     }
     let named = |rung: &&ludex_protocol::spec::Anchor| {

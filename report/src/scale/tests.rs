@@ -69,6 +69,13 @@ fn scales_of_different_games_are_separate() {
 }
 
 #[test]
+fn anchor_of_level_zero_has_the_constant_rating_zero() {
+    let mut record = play("tic_tac_toe", &["a", "random"], 1);
+    (record.header.seats[1].name, record.header.seats[1].spec) = ("anchor".into(), Some("anchor level=0".into()));
+    assert_eq!(rate(&verified([record]), &quick())[0].constants.values().copied().collect::<Vec<_>>(), [0.0]);
+}
+
+#[test]
 fn order_of_records_does_not_matter() {
     let mut games = verified(pairs("tic_tac_toe", 8));
     let forth = rate(&games, &quick());
