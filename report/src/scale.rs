@@ -291,7 +291,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
             high: interval.map(|i| i.high),
             blocks,
             blocks_for_30: interval.and_then(|i| blocks_like((i.high - i.low) / 2.0, blocks, REPORTED)),
-            error: rating.and_then(|r| r.error),
+            error: rating.filter(|r| r.anchored).and_then(|r| r.error),
             fixed: rating.is_some_and(|r| r.fixed),
             anchored: rating.is_some_and(|r| r.anchored),
             elo: met.then(|| elos[k]),

@@ -30,9 +30,9 @@ use ludex_env::Stream;
 use ndarray::{Array1, Array2};
 use rayon::prelude::*;
 
-use super::PlayedGame;
 use super::linear::part;
 use super::table::Interval;
+use super::{Duel, PlayedGame};
 
 mod error;
 
@@ -73,8 +73,8 @@ pub struct Rating {
     /// Number of blocks with this player; a game without a block is its own block. 0 for a constant.
     pub blocks: usize,
     /// Standard error for stopping rules, in Elo points. One more block, with the variance of the model, is added to
-    /// the played blocks, so that a run does not stop too early (see `error.rs`). `None` for a constant, for a relative
-    /// rating, and with fewer than two blocks.
+    /// the played blocks, so that a run does not stop too early (see `error.rs`). A relative rating has the error of its
+    /// difference from the mean. `None` for a constant, and with fewer than two blocks.
     pub error: Option<f64>,
 }
 
@@ -94,7 +94,24 @@ pub struct Ratings {
 /// # Panics
 /// If a game or a setting names a player outside `0..players`.
 pub fn anchored(players: usize, games: &[PlayedGame], settings: &Anchored) -> Ratings {
-    let (mut whole, units) = Problem::new(players, games, &settings.fixed);
+    let mut pairs = HashMap::new();
+    let mut blocks: Vec<(Vec<Duel>, usize)> = Vec::new();
+    for game in games {
+        let at = game.pair.map_or(blocks.len(), |pair| *pairs.entry(pair).or_insert(blocks.len()));
+        if at == blocks.len() {
+            blocks.push((Vec::new(), 1));
+        }
+        blocks[at].0.append(&mut game.duels());
+    }
+    anchored_blocks(players, blocks, settings)
+}
+
+/// Rates players like [`anchored`], from the comparisons of each kind of block and the number of such blocks.
+///
+/// # Panics
+/// If a comparison or a setting names a player outside `0..players`.
+pub fn anchored_blocks(players: usize, blocks: Vec<(Vec<Duel>, usize)>, settings: &Anchored) -> Ratings {
+    let (mut whole, units) = Problem::new(players, blocks, &settings.fixed);
     whole.load(&whole.count(&units), &|_| (0.5, 0.5));
     let nu = match settings.draws {
         Some(share) => nu_of(share),
@@ -185,7 +202,7 @@ impl Component {
             });
             let anchored = problem.group[p].is_some_and(|group| problem.held[group]);
             let (blocks, error) = errors[at];
-            let error = error.filter(|_| anchored).map(|error| error * scale);
+            let error = error.map(|error| error * scale);
             out[p] = Some(Rating { rating, interval, fixed: false, anchored, blocks, error });
         }
     }
@@ -206,41 +223,31 @@ struct Problem {
 
 impl Problem {
     /// Builds the estimation problem. Also returns the kind of each unit.
-    fn new(players: usize, games: &[PlayedGame], given: &[(usize, f64)]) -> (Self, Vec<usize>) {
+    fn new(players: usize, blocks: Vec<(Vec<Duel>, usize)>, given: &[(usize, f64)]) -> (Self, Vec<usize>) {
         let mut fixed = vec![None; players];
         for &(p, rating) in given {
             fixed[p] = Some(rating);
         }
         let mut edges: Vec<Edge> = Vec::new();
         let mut index = HashMap::new();
-        let mut pairs = HashMap::new();
-        let mut units: Vec<Vec<(usize, f64)>> = Vec::new();
         let mut met = vec![0.0; players];
-        for game in games {
-            let mut unit = Vec::new();
-            for duel in game.duels() {
+        let mut unit = |(duels, times): (Vec<Duel>, usize)| {
+            let edge = |duel: Duel| {
                 let (a, b, score) =
                     if duel.a < duel.b { (duel.a, duel.b, duel.score) } else { (duel.b, duel.a, 1.0 - duel.score) };
                 let edge = *index.entry((a, b)).or_insert(edges.len());
                 if edge == edges.len() {
                     edges.push(Edge { a, b, wins: 0.0, draws: 0.0, losses: 0.0, share: (0.0, 0.0) });
                 }
-                edges[edge].share = (edges[edge].share.0 + 1.0, edges[edge].share.1 + 1.0);
-                met[a] += 1.0;
-                met[b] += 1.0;
-                unit.push((edge, score));
-            }
-            match game.pair {
-                Some(id) => {
-                    let at = *pairs.entry(id).or_insert(units.len());
-                    if at == units.len() {
-                        units.push(Vec::new());
-                    }
-                    units[at].append(&mut unit);
-                }
-                None => units.push(unit),
-            }
-        }
+                let games = times as f64;
+                edges[edge].share = (edges[edge].share.0 + games, edges[edge].share.1 + games);
+                met[a] += games;
+                met[b] += games;
+                (edge, score)
+            };
+            (duels.into_iter().map(edge).collect(), times)
+        };
+        let units = blocks.into_iter().map(&mut unit).collect();
         for e in &mut edges {
             let share = |p: usize, games: f64| if fixed[p].is_some() { 0.0 } else { games / met[p] };
             e.share = (share(e.a, e.share.0), share(e.b, e.share.1));
@@ -441,19 +448,19 @@ impl Problem {
     }
 }
 
-/// Returns the distinct units, and for each unit the index of its kind.
-fn kinds(units: Vec<Vec<(usize, f64)>>) -> (Vec<Vec<(usize, f64)>>, Vec<usize>) {
+/// Returns the distinct units, and the index of the kind of each unit. `units` are units with their numbers.
+fn kinds(units: Vec<(Vec<(usize, f64)>, usize)>) -> (Vec<Vec<(usize, f64)>>, Vec<usize>) {
     let mut known: HashMap<Vec<(usize, u64)>, usize> = HashMap::new();
     let mut kinds = Vec::new();
-    let place = |unit: Vec<(usize, f64)>| {
+    let place = |(unit, times): (Vec<(usize, f64)>, usize)| {
         let next = known.len();
         let place = *known.entry(unit.iter().map(|&(edge, score)| (edge, score.to_bits())).collect()).or_insert(next);
         if place == next {
             kinds.push(unit);
         }
-        place
+        std::iter::repeat_n(place, times)
     };
-    let places = units.into_iter().map(place).collect();
+    let places = units.into_iter().flat_map(place).collect();
     (kinds, places)
 }
 

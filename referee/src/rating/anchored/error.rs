@@ -48,9 +48,12 @@ impl Problem {
         };
         let priors: Vec<Vec<(usize, f64)>> =
             players.iter().flat_map(|&p| [true, false].map(|won| prior(p, won))).collect();
+        let held = players.iter().any(|&p| self.group[p].is_some_and(|group| self.held[group]));
         let error = |i: usize| {
-            let mut unit = Array1::<f64>::zeros(players.len());
-            unit[i] = 1.0;
+            // Without a fixed player, only the difference from the mean of the players is known.
+            let mean = if held { 0.0 } else { 1.0 / players.len() as f64 };
+            let mut unit = Array1::from_elem(players.len(), -mean);
+            unit[i] += 1.0;
             let inverse = substitute(&h, unit);
             let square = |g: &Vec<(usize, f64)>| g.iter().map(|&(j, v)| inverse[j] * v).sum::<f64>().powi(2);
             let played = |g: &Vec<(usize, f64)>| g.iter().any(|&(j, _)| j == i);

@@ -221,9 +221,27 @@ fn standard_errors_equal_hand_computed_values() {
     let alike = anchored(2, &of_blocks(&[[1.0, 0.0]; 40]), &quick(&[(0, 0.0)])).players[1].unwrap();
     let variance = 0.25 / (h * h) + 1.0 / (40.0 * h);
     near(alike.error.unwrap(), 400.0 / std::f64::consts::LN_10 * variance.sqrt(), 1e-4);
-    // A single block has no error, and neither has a relative rating.
-    let one = |fixed: &[(usize, f64)]| anchored(2, &of_blocks(&[[1.0, 0.0]]), &quick(fixed)).players[1].unwrap();
-    assert_eq!((one(&[(0, 0.0)]).blocks, one(&[(0, 0.0)]).error, one(&[]).error), (1, None, None));
+    // A single block has no error.
+    let one = anchored(2, &of_blocks(&[[1.0, 0.0]]), &quick(&[(0, 0.0)])).players[1].unwrap();
+    assert_eq!((one.blocks, one.error), (1, None));
+    // The difference from the mean is half the difference of the two players. Both add a prior's game.
+    let relative = anchored(2, &of_blocks(&blocks), &Anchored { draws: Some(0.0), ..quick(&[]) }).players[1].unwrap();
+    let h: f64 = 82.0 / 4.0;
+    let variance = ((20.0 * 40.0 / 39.0 + 0.5) / (h * h) + 1.0 / (40.0 * h)) / 4.0;
+    near(relative.error.unwrap(), 400.0 / std::f64::consts::LN_10 * variance.sqrt(), 1e-4);
+}
+
+#[test]
+fn numbers_of_blocks_and_repeated_blocks_give_equal_ratings() {
+    let blocks = [[1.0, 1.0], [1.0, 0.0], [0.5, 0.0]];
+    let kinds = blocks.map(|scores| (scores.map(|score| Duel { a: 1, b: 0, score }).to_vec(), 12)).to_vec();
+    let settings = quick(&[(0, 0.0)]);
+    let (counted, listed) =
+        (anchored_blocks(2, kinds, &settings), anchored(2, &of_blocks(&blocks.repeat(12)), &settings));
+    let [counted, listed] = [counted, listed].map(|ratings| ratings.players[1].unwrap());
+    near(counted.rating, listed.rating, 1e-6);
+    near(counted.error.unwrap(), listed.error.unwrap(), 1e-6);
+    assert_eq!(counted.blocks, 36);
 }
 
 #[test]
