@@ -1,8 +1,8 @@
 //! Standing ladders: their settings, tables and stored data.
 //!
 //! The matches of a ladder are ordinary rated matches whose rows in the store name the ladder and its season. The table
-//! is computed from the records of these matches in order of release. Each counted batch of records is one transaction
-//! with the rows that it changes.
+//! counts the results in the records of these matches in order of release. Each counted batch of records is one
+//! transaction with the rows that it changes. The ratings are fitted to all counted results.
 //! `matches/ladder.rs` runs the matches.
 
 mod config;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use futures_util::stream::{Stream, try_unfold};
-use ludex_env::GameRef;
+use ludex_env::{GameRef, anchor_ladder};
 use ludex_gym::catalogue::Catalogue;
 use ludex_gym::opponents::{Opponent, Opponents};
 use ludex_protocol::message::Join;
@@ -34,8 +34,8 @@ use serde_json::{Value, json};
 pub use self::config::LadderTerms;
 use self::count_records::PAGE;
 pub use self::pairing::Partner;
-use self::pairing::{Meeting, WaitingAgent, meetings};
-use self::season_state::{SeasonState, StoredSeason};
+use self::pairing::{Encounters, Meeting};
+use self::season_state::{CountedRecords, SeasonState, StoredSeason};
 use self::table::{StandingLine, StandingTable};
 use crate::seasons::{Season, unfrozen};
 
@@ -55,7 +55,7 @@ pub fn is_label(run: &str) -> bool {
 pub struct StandingLadder {
     pub name: String,
     pub game: GameRef,
-    /// Anchors with their ratings. An anchor plays if a waiting agent finds no suitable opponent.
+    /// Anchors with their ratings. They play a share of the matches, and if a waiting agent finds no suitable opponent.
     anchors: Vec<(Opponent, f64)>,
     terms: LadderTerms,
     /// Contest of the ladder's seasons in the store. A season's matches have the label `CONTEST:SEASON`.
@@ -70,6 +70,11 @@ struct State {
     /// Names of the frozen seasons.
     frozen: BTreeSet<String>,
     kept: Option<SeasonState>,
+    /// True if the ratings do not contain all counted results yet.
+    unrated: bool,
+    /// Earliest time of the next fit, in milliseconds since the Unix epoch.
+    next_fit_ms: i64,
+    met: Encounters,
     /// Number of seats filled since the server started. The field `waited_ms` holds the total waiting time of these
     /// seats.
     seats: u64,
@@ -119,7 +124,9 @@ impl StandingLadder {
         let rows = store.seasons(&contest).await?;
         let seasons = unfrozen(&terms.all_seasons(), &rows).with_context(|| format!("ladder {name}"))?;
         let frozen = rows.into_iter().filter(|row| row.frozen_ms.is_some()).map(|row| row.name).collect();
-        let state = Mutex::new(State { seasons, frozen, kept: None, seats: 0, waited_ms: 0 });
+        let (unrated, next_fit_ms, met) = (false, 0, Encounters::default());
+        let state = State { seasons, frozen, kept: None, unrated, next_fit_ms, met, seats: 0, waited_ms: 0 };
+        let state = Mutex::new(state);
         let verifier = Verifier::new(catalogue.games().clone());
         Ok(StandingLadder { name, game, anchors, terms: terms.clone(), contest, verifier, state })
     }
@@ -181,41 +188,36 @@ impl StandingLadder {
         };
         let Some(season) = due else { return Ok(None) };
         let anchors = self.anchors.iter().map(|(anchor, rating)| (anchor.spec.to_string(), *rating)).collect();
-        let table = StandingTable::new(self.terms.rating.clone(), anchors);
-        let kept = SeasonState::open(store, &self.contest, season.clone(), &self.game, table).await?;
+        let draws = anchor_ladder::draws(self.game.info().page, &self.game.spec().string);
+        let table = StandingTable::new(self.terms.rating.clone(), anchors, draws);
+        let mut kept = SeasonState::open(store, &self.contest, season.clone(), &self.game, table).await?;
+        let table = kept.counted.table.clone();
+        kept.counted.table.skills = tokio::task::spawn_blocking(move || table.fit()).await?;
         tracing::info!(ladder = self.name, season = season.name, "season opened");
         self.state.lock().kept = Some(kept);
         Ok(Some(season))
     }
 
-    /// Returns the matches to start in this pairing round.
-    pub fn meetings(&self, seekers: &[Seeker], now_ms: i64) -> Vec<Meeting> {
+    /// Returns the matches to start in this pairing round. If anchors are `busy`, they play only agents that have waited
+    /// too long.
+    pub fn meetings(&self, seekers: &[Seeker], busy: bool) -> Vec<Meeting> {
         let mut state = self.state.lock();
+        let state = &mut *state;
         let Some(kept) = &state.kept else { return Vec::new() };
-        let table = &kept.counted.table;
-        let waiter = |seeker: &Seeker| WaitingAgent {
-            agent: seeker.agent.clone(),
-            owner: seeker.owner.clone(),
-            rating: table.skill(&seeker.agent, now_ms).rating,
-            met: table.agents.get(&seeker.agent).map(|entry| entry.met.clone()).unwrap_or_default(),
-            waits_ms: seeker.waits_ms,
-        };
-        let waiters: Vec<WaitingAgent> = seekers.iter().map(waiter).collect();
         let anchors: Vec<(String, f64)> =
             self.anchors.iter().map(|(anchor, rating)| (anchor.spec.to_string(), *rating)).collect();
-        meetings(&waiters, &anchors, &self.terms.pairing)
-            .into_iter()
-            .inspect(|meeting| {
-                let other = match meeting.partner {
-                    Partner::Waiter(other) => Some(other),
-                    Partner::Anchor(_) => None,
-                };
-                for place in other.into_iter().chain([meeting.waiter]) {
-                    state.seats += 1;
-                    state.waited_ms += waiters[place].waits_ms;
-                }
-            })
-            .collect()
+        let all = state.met.pair(seekers, &kept.counted.table, &anchors, &self.terms.pairing, busy);
+        for meeting in &all {
+            let other = match meeting.partner {
+                Partner::Waiter(other) => Some(other),
+                Partner::Anchor(_) => None,
+            };
+            for place in other.into_iter().chain([meeting.waiter]) {
+                state.seats += 1;
+                state.waited_ms += seekers[place].waits_ms;
+            }
+        }
+        all
     }
 
     /// Returns the anchor with the index `place`, as in [`Partner::Anchor`].
@@ -223,7 +225,8 @@ impl StandingLadder {
         self.anchors.get(place).map(|(anchor, _)| anchor.clone())
     }
 
-    /// Counts the records released since the last call. A batch becomes visible once it is stored.
+    /// Counts the records released since the last call. A batch becomes visible once it is stored, together with its
+    /// ratings.
     ///
     /// # Errors
     ///
@@ -246,13 +249,47 @@ impl StandingLadder {
             };
             let (writes, part, done) = tokio::task::spawn_blocking(work).await??;
             store.write(writes).await?;
-            if let Some(kept) = &mut self.state.lock().kept {
-                kept.merge(part);
-            }
+            self.rate(Some(part)).await?;
             if done {
                 return Ok(());
             }
         }
+    }
+
+    /// Adds a further counted part, if any, and fits the ratings. Fits take at most a twentieth of the time: if the last
+    /// one was too recent, a later call fits the ratings.
+    ///
+    /// # Errors
+    ///
+    /// A fit that panics.
+    pub async fn rate(&self, part: Option<CountedRecords>) -> anyhow::Result<()> {
+        let begin_ms = ludex_play::time::epoch_ms();
+        let table = {
+            let state = self.state.lock();
+            let due = begin_ms >= state.next_fit_ms && (part.is_some() || state.unrated);
+            state.kept.as_ref().filter(|_| due).map(|kept| kept.counted.table.clone())
+        };
+        let skills = match table {
+            Some(mut table) => {
+                table.agents.extend(part.iter().flat_map(|part| part.table.agents.clone()));
+                Some(tokio::task::spawn_blocking(move || table.fit()).await?)
+            }
+            None => None,
+        };
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let Some(kept) = &mut state.kept else { return Ok(()) };
+        if let Some(part) = part {
+            kept.merge(part);
+            state.unrated = true;
+        }
+        if let Some(skills) = skills {
+            kept.counted.table.skills = skills;
+            state.unrated = false;
+            let end_ms = ludex_play::time::epoch_ms();
+            state.next_fit_ms = end_ms + 19 * (end_ms - begin_ms);
+        }
+        Ok(())
     }
 
     /// Returns the number of the last counted release, and the filter for the season's records.
@@ -277,13 +314,16 @@ impl StandingLadder {
     /// Those of the store. The season is then not frozen.
     pub async fn freeze(&self, store: &Store, now_ms: i64) -> anyhow::Result<()> {
         let Some(mut kept) = self.state.lock().kept.clone() else { return Ok(()) };
-        kept.frozen_ms = Some(now_ms);
-        store.write(vec![kept.row(&self.contest)?]).await?;
+        let contest = self.contest.clone();
+        let frozen = move || kept.freeze(&contest, now_ms).map(|writes| (kept, writes));
+        let (kept, writes) = tokio::task::spawn_blocking(frozen).await??;
+        store.write(writes).await?;
         tracing::info!(ladder = self.name, season = kept.season.name, records = kept.counted.records, "season ended");
         let mut state = self.state.lock();
         state.seasons.retain(|season| season.name != kept.season.name);
         state.frozen.insert(kept.season.name);
-        state.kept = None;
+        (state.kept, state.unrated, state.next_fit_ms) = (None, false, 0);
+        state.met = Encounters::default();
         Ok(())
     }
 
@@ -316,25 +356,23 @@ impl StandingLadder {
         now_ms: i64,
         [offset, limit]: [usize; 2],
     ) -> Option<Value> {
-        let (now, mean_wait_ms) = {
-            let state = self.state.lock();
-            (state.kept.clone(), state.waited_ms.checked_div(state.seats))
-        };
-        let now = now.filter(|kept| season.is_none_or(|name| kept.season.name == name));
         let mut page = self.entry();
-        let kept = match (now, season) {
-            (Some(kept), _) => {
-                page["mean_wait_ms"] = json!(mean_wait_ms);
-                kept
-            }
+        let state = self.state.lock();
+        let past = match (&state.kept, season) {
             (None, None) => return Some(page),
-            (None, Some(_)) => SeasonState::read(past?).ok()?,
+            (Some(kept), season) if season.is_none_or(|name| kept.season.name == name) => None,
+            _ => Some(SeasonState::read(past?).ok()?),
         };
+        if past.is_none() {
+            page["mean_wait_ms"] = json!(state.waited_ms.checked_div(state.seats));
+        }
+        let kept = past.as_ref().or(state.kept.as_ref())?;
         let rows: Vec<StandingLine> = kept.counted.table.rows(kept.frozen_ms.unwrap_or(now_ms));
         let frozen = kept.frozen_ms.map(|at_ms| json!({ "at_ms": at_ms, "records": kept.counted.records }));
         (page["season"], page["frozen"]) = (json!(kept.season), json!(frozen));
         (page["agents"], page["matches"]) = (kept.counted.table.agents.len().into(), kept.counted.table.matches.into());
         (page["refused"], page["rows"]) = (kept.counted.refused.into(), rows.len().into());
+        drop(state);
         let next = offset.saturating_add(limit);
         if next < rows.len() {
             page["next"] = next.into();

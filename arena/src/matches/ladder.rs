@@ -19,6 +19,8 @@ use crate::standing_ladders::{QUEUE, StandingLadder};
 
 /// Interval between pairing rounds.
 const TICK: Duration = Duration::from_millis(200);
+/// Number of queued jobs of the compute pool above which anchors play only agents that have waited too long.
+const QUEUED: usize = 8;
 /// Delay after a failure.
 const LATER: Duration = Duration::from_secs(5);
 /// Maximum number of table rows per page.
@@ -102,9 +104,10 @@ impl Hub {
             ladder.count(&self.store).await?;
             *counted = Some(releases);
         }
+        ladder.rate(None).await?;
         let is_over = step(&season, now_ms, true) == Some(SeasonStep::Close);
         match step(&season, now_ms, is_over && self.under_way(ladder).await?) {
-            Some(SeasonStep::Open) => self.pair_up(ladder, now_ms),
+            Some(SeasonStep::Open) => self.pair_up(ladder),
             Some(SeasonStep::Freeze) => {
                 ladder.count(&self.store).await?;
                 ladder.freeze(&self.store, now_ms).await?;
@@ -116,13 +119,12 @@ impl Hub {
         Ok(())
     }
 
-    /// Starts the matches that the ladder's pairing selects at `now_ms`, in milliseconds since the Unix epoch.
-    fn pair_up(self: &Arc<Self>, ladder: &StandingLadder, now_ms: i64) {
+    /// Starts the matches that the ladder's pairing selects.
+    fn pair_up(self: &Arc<Self>, ladder: &StandingLadder) {
         if self.draining() {
             return;
         }
-        let now = self.now();
-        let begins = self.lobby.lock().pair_up(ladder, now, now_ms);
+        let begins = self.lobby.lock().pair_up(ladder, self.now(), self.compute.queued() > QUEUED);
         if !begins.is_empty() {
             begins.into_iter().for_each(|next| self.carry_out(next));
             // If the joins have room, the second match of a pair starts immediately.

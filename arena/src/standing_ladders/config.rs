@@ -100,6 +100,7 @@ mod tests {
             (text.replace("\"two\"", "\"Two!\""), "lower-case letters"),
             (text.replace("near = 50", "near = -1"), "[pairing]"),
             (text.replace("provisional", "provisionl"), "unknown field"),
+            (text.replace("near = 50", "anchor_share = 0.001"), "anchor_share"),
             (text.replace("move_ms = 500", "move_ms = 0"), "move_ms"),
             (format!("{text}\n[[season]]\nname = \"three\""), "two has no end"),
         ] {

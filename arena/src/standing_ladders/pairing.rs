@@ -1,6 +1,11 @@
 //! Pairing of agents that wait on a ladder.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
+
+use super::Seeker;
+use super::table::{SeatName, StandingTable};
 
 /// Pairing settings of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -10,15 +15,19 @@ pub struct Pacing {
     pub near: f64,
     /// Points added to the maximum difference for each second that either agent has waited.
     pub widen: f64,
-    /// Points added to the rating difference of two agents whose last match was against each other.
+    /// Points added to the rating difference of two agents whose recent matches were all against each other. Agents with
+    /// a part of their recent matches against each other get this part of the points.
     pub again: f64,
+    /// Share of each agent's pairs that are against anchors. An agent with a provisional rating meets an anchor in every
+    /// second pair.
+    pub anchor_share: f64,
     /// Waiting time in seconds after which an agent without a suitable opponent meets an anchor.
     pub anchor_after_s: f64,
 }
 
 impl Default for Pacing {
     fn default() -> Self {
-        Pacing { near: 100.0, widen: 20.0, again: 200.0, anchor_after_s: 10.0 }
+        Pacing { near: 200.0, widen: 100.0, again: 600.0, anchor_share: 0.2, anchor_after_s: 10.0 }
     }
 }
 
@@ -26,7 +35,76 @@ impl Pacing {
     /// Returns the first error in the settings, if any.
     pub fn fault(&self) -> Option<&'static str> {
         let all = [self.near, self.widen, self.again, self.anchor_after_s];
-        all.iter().any(|x| !x.is_finite() || *x < 0.0).then_some("[pairing]: expected numbers of at least 0")
+        match () {
+            () if all.iter().any(|x| !x.is_finite() || *x < 0.0) => Some("[pairing]: expected numbers of at least 0"),
+            () if self.anchor_share != 0.0 && !(0.01..=1.0).contains(&self.anchor_share) => {
+                Some("anchor_share: expected 0, or a number from 0.01 to 1")
+            }
+            () => None,
+        }
+    }
+
+    /// Returns the number of other opponents between two anchors.
+    fn others(&self) -> usize {
+        (1.0 / self.anchor_share - 0.5) as usize
+    }
+
+    /// Returns true if an agent is to meet an anchor next. `met` lists its last opponents, the latest last.
+    pub(super) fn wants_anchor(&self, met: &[SeatName], provisional: bool) -> bool {
+        let others = if provisional { self.others().min(1) } else { self.others() };
+        let is_anchor = |name: &SeatName| matches!(name, SeatName::Server(_));
+        self.anchor_share > 0.0 && (provisional || met.len() >= others) && !met.iter().rev().take(others).any(is_anchor)
+    }
+}
+
+/// Last opponents of each agent, the latest last.
+#[derive(Default)]
+pub struct Encounters(HashMap<String, Vec<SeatName>>);
+
+impl Encounters {
+    /// Returns the matches to start in this round, and remembers them. If anchors are `busy`, they play only agents that
+    /// have waited too long.
+    pub fn pair(
+        &mut self,
+        seekers: &[Seeker],
+        table: &StandingTable,
+        anchors: &[(String, f64)],
+        pacing: &Pacing,
+        busy: bool,
+    ) -> Vec<Meeting> {
+        let waiter = |seeker: &Seeker| {
+            let (skill, met) = (table.skill(&seeker.agent), self.0.get(&seeker.agent).cloned().unwrap_or_default());
+            WaitingAgent {
+                agent: seeker.agent.clone(),
+                owner: seeker.owner.clone(),
+                rating: skill.rating,
+                wants_anchor: !busy && pacing.wants_anchor(&met, skill.deviation > table.rating.provisional),
+                met,
+                waits_ms: seeker.waits_ms,
+            }
+        };
+        let waiters: Vec<WaitingAgent> = seekers.iter().map(waiter).collect();
+        let meetings = meetings(&waiters, anchors, pacing);
+        for Meeting { waiter, partner } in &meetings {
+            let client = |place: usize| SeatName::Client(seekers[place].agent.clone());
+            match *partner {
+                Partner::Waiter(other) => {
+                    self.remember(&seekers[*waiter].agent, client(other), pacing);
+                    self.remember(&seekers[other].agent, client(*waiter), pacing);
+                }
+                Partner::Anchor(anchor) => {
+                    self.remember(&seekers[*waiter].agent, SeatName::Server(anchors[anchor].0.clone()), pacing);
+                }
+            }
+        }
+        meetings
+    }
+
+    fn remember(&mut self, agent: &str, opponent: SeatName, pacing: &Pacing) {
+        let met = self.0.entry(agent.to_owned()).or_default();
+        met.push(opponent);
+        let most = RECENT.max(if pacing.anchor_share > 0.0 { pacing.others() } else { 0 });
+        met.drain(..met.len().saturating_sub(most));
     }
 }
 
@@ -38,8 +116,10 @@ pub struct WaitingAgent {
     /// Owner of the agent. Agents of the same owner do not meet each other.
     pub owner: String,
     pub rating: f64,
-    /// Name of the last opponent; empty before the first match.
-    pub met: String,
+    /// Last opponents, the latest last.
+    pub met: Vec<SeatName>,
+    /// True if the agent meets an anchor, unless an anchor cannot play.
+    pub wants_anchor: bool,
     /// Waiting time in milliseconds.
     pub waits_ms: u64,
 }
@@ -64,14 +144,29 @@ pub struct Meeting {
 /// queues.
 const LOOK: usize = 32;
 
+/// Number of last opponents that count as recent.
+const RECENT: usize = 8;
+
 /// Returns the matches to start. Each waiting agent is in at most one match.
 ///
-/// The cost of a pair is the rating difference minus the tolerance, plus `again` if the last match of both agents was
-/// against each other. The tolerance is `near`, plus `widen` for each second that either agent has waited. Pairs with a
-/// cost of at most 0 are chosen, cheapest first. Then each remaining agent that has waited too long meets the nearest
-/// of the `anchors` (names and ratings).
+/// Agents that want an anchor meet the nearest of the `anchors` (specs and ratings). The cost of a pair of other agents
+/// is the rating difference minus the tolerance, plus `again` times the share of recent matches against each other. The
+/// tolerance is `near`, plus `widen` for each second that either agent has waited. Pairs with a cost of at most 0 are
+/// chosen, cheapest first. The last opponents of each other do not meet while one of them could meet a third agent.
+/// Each remaining agent that has waited too long meets the nearest anchor.
 pub fn meetings(waiters: &[WaitingAgent], anchors: &[(String, f64)], pacing: &Pacing) -> Vec<Meeting> {
-    let mut order: Vec<usize> = (0..waiters.len()).collect();
+    let nearest = |waiter: usize| {
+        let far = |k: &usize| {
+            let (spec, rating) = &anchors[*k];
+            let recent = recent(&waiters[waiter].met, &SeatName::Server(spec.clone()));
+            (rating - waiters[waiter].rating).abs() + pacing.again * recent
+        };
+        let anchor = (0..anchors.len()).min_by(|a, b| far(a).total_cmp(&far(b)))?;
+        Some(Meeting { waiter, partner: Partner::Anchor(anchor) })
+    };
+    let wants = |k: &usize| waiters[*k].wants_anchor && !anchors.is_empty();
+    let mut all: Vec<Meeting> = (0..waiters.len()).filter(wants).filter_map(nearest).collect();
+    let mut order: Vec<usize> = (0..waiters.len()).filter(|k| !wants(k)).collect();
     order.sort_by(|&a, &b| waiters[a].rating.total_cmp(&waiters[b].rating).then(a.cmp(&b)));
     let mut pairs = Vec::new();
     for (place, &a) in order.iter().enumerate() {
@@ -80,22 +175,18 @@ pub fn meetings(waiters: &[WaitingAgent], anchors: &[(String, f64)], pacing: &Pa
         pairs.extend(neighbours.map(cost).filter(|(cost, ..)| *cost <= 0.0));
     }
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-    let mut free = vec![true; waiters.len()];
-    let mut all = Vec::new();
+    let long = |k: usize| waiters[k].waits_ms as f64 >= pacing.anchor_after_s * 1_000.0;
+    let mut free = vec![false; waiters.len()];
+    order.iter().for_each(|&k| free[k] = true);
     for (_, a, b) in pairs {
-        if free[a] && free[b] {
+        let third = |&k: &usize| k != a && k != b && [a, b].iter().any(|&one| may_meet(&waiters[one], &waiters[k]));
+        let repeated = is_rematch(&waiters[a], &waiters[b]) && !(long(a) && long(b));
+        if free[a] && free[b] && !(repeated && order.iter().any(third)) {
             (free[a], free[b]) = (false, false);
             all.push(Meeting { waiter: a.min(b), partner: Partner::Waiter(a.max(b)) });
         }
     }
-    for (waiter, who) in waiters.iter().enumerate().filter(|(k, _)| free[*k]) {
-        if (who.waits_ms as f64) < pacing.anchor_after_s * 1_000.0 {
-            continue;
-        }
-        let far = |(name, rating): &(String, f64)| (rating - who.rating).abs() + again(&who.met, name, pacing);
-        let nearest = (0..anchors.len()).min_by(|&a, &b| far(&anchors[a]).total_cmp(&far(&anchors[b])));
-        all.extend(nearest.map(|anchor| Meeting { waiter, partner: Partner::Anchor(anchor) }));
-    }
+    all.extend((0..waiters.len()).filter(|&k| free[k] && long(k)).filter_map(nearest));
     all
 }
 
@@ -103,14 +194,23 @@ fn may_meet(a: &WaitingAgent, b: &WaitingAgent) -> bool {
     a.agent != b.agent && a.owner != b.owner
 }
 
-fn again(met: &str, other: &str, pacing: &Pacing) -> f64 {
-    if met == other { pacing.again } else { 0.0 }
+/// Returns true if the last match of either agent was against the other.
+fn is_rematch(a: &WaitingAgent, b: &WaitingAgent) -> bool {
+    let last = |of: &WaitingAgent, other: &WaitingAgent| matches!(of.met.last(), Some(SeatName::Client(name)) if *name == other.agent);
+    last(a, b) || last(b, a)
+}
+
+/// Returns the share of the recent opponents `met` that are `other`.
+fn recent(met: &[SeatName], other: &SeatName) -> f64 {
+    let last = &met[met.len().saturating_sub(RECENT)..];
+    last.iter().filter(|name| *name == other).count() as f64 / last.len().max(1) as f64
 }
 
 fn cost(a: &WaitingAgent, b: &WaitingAgent, pacing: &Pacing) -> f64 {
-    let repeated = again(&a.met, &b.agent, pacing).max(again(&b.met, &a.agent, pacing));
+    let share = |of: &WaitingAgent, other: &WaitingAgent| recent(&of.met, &SeatName::Client(other.agent.clone()));
     let waited = (a.waits_ms + b.waits_ms) as f64 / 1_000.0;
-    (a.rating - b.rating).abs() + repeated - pacing.near - pacing.widen * waited
+    let again = pacing.again * share(a, b).max(share(b, a));
+    (a.rating - b.rating).abs() + again - pacing.near - pacing.widen * waited
 }
 
 #[cfg(test)]
@@ -119,7 +219,8 @@ mod tests {
 
     fn waiter(agent: &str, rating: f64, waits_s: u64) -> WaitingAgent {
         let owner = format!("owner of {agent}");
-        WaitingAgent { agent: agent.to_owned(), owner, rating, met: String::new(), waits_ms: 1_000 * waits_s }
+        let (met, wants_anchor) = (Vec::new(), false);
+        WaitingAgent { agent: agent.to_owned(), owner, rating, met, wants_anchor, waits_ms: 1_000 * waits_s }
     }
 
     fn anchors() -> Vec<(String, f64)> {
@@ -134,7 +235,8 @@ mod tests {
             };
             format!("{} {other}", waiters[meeting.waiter].agent)
         };
-        meetings(waiters, anchors, &Pacing::default()).iter().map(name).collect()
+        let pacing = Pacing { near: 100.0, widen: 20.0, again: 200.0, ..Pacing::default() };
+        meetings(waiters, anchors, &pacing).iter().map(name).collect()
     }
 
     #[test]
@@ -156,15 +258,46 @@ mod tests {
         assert_eq!(told(&[all[0].clone(), all[2].clone()], &[]), [""; 0]);
     }
 
+    fn client(name: &str) -> SeatName {
+        SeatName::Client(name.to_owned())
+    }
+
+    #[test]
+    fn last_opponents_meet_again_only_if_no_other_agent_waits() {
+        let mut all = [waiter("a", 500.0, 5), waiter("b", 500.0, 5), waiter("c", 1_500.0, 5)];
+        (all[0].met, all[1].met) = (vec![client("b")], vec![client("a")]);
+        assert_eq!(told(&all, &[]), [""; 0]);
+        assert_eq!(told(&all[..2], &[]), ["a b"], "no other agent waits");
+        all.iter_mut().for_each(|who| who.waits_ms = 10_000);
+        assert_eq!(told(&all, &[]), ["a b"], "the agents have waited for too long");
+    }
+
     #[test]
     fn recent_opponents_meet_other_agents_first() {
-        let mut all = [waiter("a", 500.0, 1), waiter("b", 500.0, 1), waiter("c", 600.0, 1)];
-        (all[0].met, all[1].met) = ("b".to_owned(), "a".to_owned());
-        assert_eq!(told(&all, &[]).len(), 1);
-        assert!(told(&all, &[])[0].ends_with(" c"));
-        assert_eq!(told(&all[..2], &[]), [""; 0]);
-        all.iter_mut().for_each(|who| who.waits_ms = 5_000);
-        assert_eq!(told(&all[..2], &[]), ["a b"], "no other agent waits");
+        let mut all = [waiter("a", 500.0, 1), waiter("b", 500.0, 1), waiter("c", 560.0, 1)];
+        all[0].met = vec![client("b"), client("d"), client("b"), client("d")];
+        assert!(told(&all, &[])[0].ends_with(" c"), "{:?}", told(&all, &[]));
+        all[0].met.extend(["e", "f", "g", "h", "i", "j", "k"].map(client));
+        assert_eq!(told(&all, &[]), ["a b"], "the matches against b are no longer recent");
+    }
+
+    #[test]
+    fn agents_meet_anchors_at_the_configured_share() {
+        let pacing = Pacing::default();
+        let anchor = SeatName::Server("random".to_owned());
+        let mut met = Vec::new();
+        let mut next = |provisional: bool| {
+            let wants = pacing.wants_anchor(&met, provisional);
+            met.push(if wants { anchor.clone() } else { client("b") });
+            u8::from(wants)
+        };
+        assert_eq!([(); 4].map(|()| next(true)), [1, 0, 1, 0]);
+        assert_eq!([(); 10].map(|()| next(false)), [0, 0, 0, 1, 0, 0, 0, 0, 1, 0]);
+        let none = Pacing { anchor_share: 0.0, ..Pacing::default() };
+        assert!(!none.wants_anchor(&[], true));
+        let all = [WaitingAgent { wants_anchor: true, ..waiter("a", 300.0, 0) }, waiter("b", 300.0, 0)];
+        assert_eq!(told(&all, &anchors()), ["a random"]);
+        assert_eq!(told(&all, &[]), ["a b"], "no anchor can play");
     }
 
     #[test]
@@ -175,7 +308,7 @@ mod tests {
         all[0].waits_ms = 10_000;
         assert_eq!(told(&all, &anchors()), ["a random", "b good"]);
         all[0].rating = 440.0;
-        all[0].met = "random".to_owned();
+        all[0].met = vec![SeatName::Server("random".to_owned())];
         assert_eq!(told(&all, &anchors())[0], "a good", "another anchor is nearly as near");
         assert_eq!(told(&all, &[]), [""; 0]);
     }

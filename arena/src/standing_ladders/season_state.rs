@@ -27,7 +27,7 @@ pub(super) struct SeasonState {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct CountedRecords {
+pub struct CountedRecords {
     /// Number of the last release whose record has been counted.
     pub last: u64,
     /// Number of records up to this release.
@@ -69,7 +69,7 @@ impl SeasonState {
                     kept.game
                 );
                 let (was, is) = (&kept.counted.table, &counted.table);
-                if was.rating != is.rating || was.anchors != is.anchors {
+                if was.rating != is.rating || was.anchors != is.anchors || was.draws != is.draws {
                     kept.counted = counted;
                     writes.push(Write::StandingsReset { contest: contest.to_owned(), season: season.name.clone() });
                 }
@@ -142,8 +142,8 @@ impl SeasonState {
         let CountedRecords { last, records, refused, table } = &self.counted;
         let names = results.iter().flatten().flat_map(|result| &result.seats).map(|seat| &seat.name);
         let agents = names.filter_map(|name| Some((name.clone(), table.agents.get(name)?.clone()))).collect();
-        let (rating, anchors) = (table.rating.clone(), table.anchors.clone());
-        let table = StandingTable { rating, anchors, agents, matches: table.matches };
+        let new = StandingTable::new(table.rating.clone(), table.anchors.clone(), table.draws);
+        let table = StandingTable { agents, matches: table.matches, ..new };
         CountedRecords { last: *last, records: *records, refused: *refused, table }
     }
 
@@ -163,11 +163,26 @@ impl SeasonState {
         Ok(writes)
     }
 
+    /// Ends the season at `now_ms`: its table gets the final ratings. Returns the writes of all its rows.
+    ///
+    /// # Errors
+    ///
+    /// A value that JSON cannot represent.
+    pub(super) fn freeze(&mut self, contest: &str, now_ms: i64) -> Result<Vec<Write>, Unkept> {
+        self.frozen_ms = Some(now_ms);
+        let skills = self.counted.table.fit();
+        self.counted.table.agents.iter_mut().for_each(|(agent, entry)| entry.skill = skills.get(agent).copied());
+        let agents = self.counted.table.agents.iter();
+        let rows = agents.map(|(agent, entry)| self.standing(contest, agent, Some(entry)));
+        rows.chain([self.row(contest)]).collect()
+    }
+
     /// Adds a further counted part.
     pub(super) fn merge(&mut self, mut part: CountedRecords) {
         let mut agents = std::mem::take(&mut self.counted.table.agents);
         agents.extend(std::mem::take(&mut part.table.agents));
         part.table.agents = agents;
+        part.table.skills = std::mem::take(&mut self.counted.table.skills);
         self.counted = part;
     }
 }

@@ -1,8 +1,12 @@
 //! Rating table of a standing ladder.
+//!
+//! The table counts results. Its ratings are the anchored ratings of the referee for all counted matches, as in
+//! `ludex rate`.
 
 use std::collections::BTreeMap;
 
-use ludex_referee::rating::glicko::GlickoSkill;
+use ludex_referee::rating::Duel;
+use ludex_referee::rating::anchored::{Anchored, Rating, anchored_blocks};
 use ludex_referee::result::{GameResult, SeatResult};
 use ludex_report::scale::RatingOptions;
 use serde::{Deserialize, Serialize};
@@ -13,65 +17,55 @@ const DAY: f64 = 86_400_000.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LadderSettings {
-    /// Initial rating of an agent. Default: the middle of the anchors' ratings.
+    /// Rating of an agent without matches. Default: the middle of the anchors' ratings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<f64>,
     /// Initial and maximum rating deviation of an agent.
     pub start_deviation: f64,
-    /// Minimum rating deviation. The minimum lets the ratings of modified agents keep changing (M. Glickman, "The
-    /// Glicko system", 1995, section 5).
-    pub least_deviation: f64,
     /// Rating deviation above which a rating is provisional.
     pub provisional: f64,
     /// Days without a match after which an agent has no rank.
     pub inactive_days: f64,
-    /// Length of a rating period in days. The length determines how fast the deviation of an inactive agent grows.
-    pub period_days: f64,
 }
 
 impl Default for LadderSettings {
-    /// Returns the default settings. With these settings, a deviation of 60 becomes provisional after 78 days without a
-    /// match.
     fn default() -> Self {
-        LadderSettings {
-            start: None,
-            start_deviation: 350.0,
-            least_deviation: 30.0,
-            provisional: 110.0,
-            inactive_days: 30.0,
-            period_days: 1.0,
-        }
+        LadderSettings { start: None, start_deviation: 350.0, provisional: 110.0, inactive_days: 30.0 }
     }
 }
 
 impl LadderSettings {
     /// Returns the first error in the settings, if any.
     pub fn fault(&self) -> Option<&'static str> {
-        let positive =
-            [self.start_deviation, self.least_deviation, self.provisional, self.inactive_days, self.period_days];
-        if positive.iter().any(|x| !x.is_finite() || *x <= 0.0) || self.start.is_some_and(|x| !x.is_finite()) {
-            return Some("[rating]: expected numbers above 0");
-        }
-        (self.least_deviation > self.start_deviation).then_some("least_deviation: expected at most start_deviation")
+        let positive = [self.start_deviation, self.provisional, self.inactive_days];
+        let wrong = positive.iter().any(|x| !x.is_finite() || *x <= 0.0) || self.start.is_some_and(|x| !x.is_finite());
+        wrong.then_some("[rating]: expected numbers above 0")
     }
 }
 
-/// Initial volatility, as in the Glicko-2 paper.
-const VOLATILITY: f64 = 0.06;
+/// Rating of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StandingSkill {
+    /// Rating in Elo points.
+    pub rating: f64,
+    /// Standard deviation of the rating, which includes the uncertainty of the agent's tie to the anchors.
+    pub deviation: f64,
+}
 
 /// Entry of an agent in the table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StandingEntry {
-    /// Skill of the agent after its last match.
-    #[serde(flatten)]
-    pub skill: GlickoSkill,
+    /// Final rating, in the table of a frozen season.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<StandingSkill>,
     pub wins: u64,
     pub draws: u64,
     pub losses: u64,
     /// End of the last match, in milliseconds since the Unix epoch; 0 before the first.
     pub last_ms: i64,
-    /// Name of the last opponent.
-    pub met: String,
+    /// Number of blocks (pairs, and single matches) by results and opponent: `WL bob`, or `WL* SPEC` for an anchor. A
+    /// block of two agents is in the entry of the agent whose name sorts first.
+    pub blocks: BTreeMap<String, usize>,
 }
 
 /// Ratings of a standing ladder.
@@ -80,11 +74,16 @@ pub struct StandingTable {
     pub rating: LadderSettings,
     /// Anchors with their constant ratings, by spec.
     pub anchors: BTreeMap<String, f64>,
+    /// Share of draws between agents of equal strength, which is a constant of the game.
+    pub draws: f64,
     /// Agents with at least one match, by name. Each has a row of its own in the store.
     #[serde(skip)]
     pub agents: BTreeMap<String, StandingEntry>,
     /// Number of matches that counted.
     pub matches: u64,
+    /// Ratings of the agents at the last [fit](Self::fit), which the store does not have.
+    #[serde(skip)]
+    pub skills: BTreeMap<String, StandingSkill>,
 }
 
 /// Rank status of an agent.
@@ -111,7 +110,7 @@ pub struct StandingLine {
     pub agent: String,
     /// Rating in Elo points.
     pub rating: f64,
-    /// Current standard deviation of the rating.
+    /// Standard deviation of the rating.
     pub deviation: f64,
     pub standing: RankStatus,
     /// True if the rating is provisional.
@@ -134,105 +133,128 @@ pub struct StandingLine {
 
 impl StandingTable {
     /// Creates a table without matches.
-    pub fn new(rating: LadderSettings, anchors: BTreeMap<String, f64>) -> Self {
-        StandingTable { rating, anchors, agents: BTreeMap::new(), matches: 0 }
+    pub fn new(rating: LadderSettings, anchors: BTreeMap<String, f64>, draws: f64) -> Self {
+        StandingTable { rating, anchors, draws, agents: BTreeMap::new(), matches: 0, skills: BTreeMap::new() }
     }
 
-    /// Updates the ratings of two agents with the matches of a pair, or with one unpaired match. `at_ms` is the end of
-    /// the last match. Ignores matches that do not count (see [`RatingOptions::discards`]), matches of more than two
-    /// seats, and matches of an agent against itself.
+    /// Counts the matches of a pair, or one unpaired match. `at_ms` is the end of the last match. Ignores matches that
+    /// do not count (see [`RatingOptions::discards`]), matches of more than two seats, and matches of an agent against
+    /// itself.
     pub fn take(&mut self, games: &[&GameResult], at_ms: i64) {
         let counted = |game: &&&GameResult| game.seats.len() == 2 && RatingOptions::default().discards(game).is_none();
-        let mut scores: BTreeMap<[&SeatName; 2], Vec<f64>> = BTreeMap::new();
-        let names: Vec<[SeatName; 2]> = games
-            .iter()
-            .filter(counted)
-            .map(|game| [SeatName::of(&game.seats[0]), SeatName::of(&game.seats[1])])
-            .collect();
-        for (game, [first, second]) in games.iter().filter(counted).zip(&names) {
+        let mut scores: BTreeMap<[SeatName; 2], Vec<f64>> = BTreeMap::new();
+        for game in games.iter().filter(counted) {
+            let [first, second] = [SeatName::of(&game.seats[0]), SeatName::of(&game.seats[1])];
             let Some(duel) = game.played(vec![0, 1], None).duels().pop() else { continue };
-            if first == second {
-                continue;
-            }
             let (key, score) = match first < second {
                 true => ([first, second], duel.score),
                 false => ([second, first], 1.0 - duel.score),
             };
             scores.entry(key).or_default().push(score);
         }
-        for ([a, b], scores) in scores {
-            self.meet(a, b, &scores, at_ms);
+        for ([a, b], scores) in scores.into_iter().filter(|([a, b], _)| a != b) {
+            self.meet(&a, &b, scores, at_ms);
         }
     }
 
-    /// Counts matches between the agents `a` and `b`. `scores` holds the score of `a` in each match.
-    pub(super) fn meet(&mut self, a: &SeatName, b: &SeatName, scores: &[f64], at_ms: i64) {
-        let (Some(of_a), Some(of_b)) = (self.known(a, at_ms), self.known(b, at_ms)) else { return };
+    /// Counts a block of matches between the agents `a` and `b`, where `a` sorts first. `scores` holds the score of `a`
+    /// in each match. Ignores a server-run agent that is not an anchor of this ladder.
+    pub(super) fn meet(&mut self, a: &SeatName, b: &SeatName, mut scores: Vec<f64>, at_ms: i64) {
+        let (SeatName::Client(name), true) = (a, self.knows(b)) else { return };
+        scores.sort_by(|x, y| y.total_cmp(x));
+        let results: String = scores.iter().map(|&score| result(score)).collect();
+        let key = match b {
+            SeatName::Client(other) => format!("{results} {other}"),
+            SeatName::Server(spec) => format!("{results}* {spec}"),
+        };
+        *self.count(name, &scores, at_ms).blocks.entry(key).or_default() += 1;
+        if let SeatName::Client(other) = b {
+            self.count(other, &scores.iter().map(|score| 1.0 - score).collect::<Vec<_>>(), at_ms);
+        }
         self.matches += scores.len() as u64;
-        let for_a: Vec<(GlickoSkill, f64)> = scores.iter().map(|&score| (of_b, score)).collect();
-        let for_b: Vec<(GlickoSkill, f64)> = scores.iter().map(|&score| (of_a, 1.0 - score)).collect();
-        self.update(a, b, &for_a, at_ms);
-        self.update(b, a, &for_b, at_ms);
     }
 
-    /// Returns the skill of the player of a seat. Returns `None` for a server-run agent that is not an anchor of this
-    /// ladder.
-    fn known(&self, who: &SeatName, at_ms: i64) -> Option<GlickoSkill> {
+    fn knows(&self, who: &SeatName) -> bool {
         match who {
-            SeatName::Server(spec) => self.anchors.get(spec).map(|&rating| GlickoSkill::fixed(rating)),
-            SeatName::Client(name) => Some(self.skill(name, at_ms)),
+            SeatName::Server(spec) => self.anchors.contains_key(spec),
+            SeatName::Client(_) => true,
         }
     }
 
-    fn update(&mut self, who: &SeatName, other: &SeatName, games: &[(GlickoSkill, f64)], at_ms: i64) {
-        let SeatName::Client(name) = who else { return };
-        let (periods, least) = (self.periods(name, at_ms), self.rating.least_deviation);
-        let most = self.rating.start_deviation;
-        let new =
-            StandingEntry { skill: self.newcomer(), wins: 0, draws: 0, losses: 0, last_ms: 0, met: String::new() };
-        let entry = self.agents.entry(name.clone()).or_insert(new);
-        entry.skill = entry.skill.after_games(games, periods);
-        entry.skill.deviation = entry.skill.deviation.clamp(least, most);
-        for (_, score) in games {
-            let count = match score {
-                s if *s > 0.5 => &mut entry.wins,
-                s if *s < 0.5 => &mut entry.losses,
+    fn count(&mut self, name: &str, scores: &[f64], at_ms: i64) -> &mut StandingEntry {
+        let entry = self.agents.entry(name.to_owned()).or_default();
+        for &score in scores {
+            let count = match result(score) {
+                'W' => &mut entry.wins,
+                'L' => &mut entry.losses,
                 _ => &mut entry.draws,
             };
             *count += 1;
         }
         entry.last_ms = entry.last_ms.max(at_ms);
-        entry.met = other.name().to_owned();
+        entry
     }
 
-    fn periods(&self, name: &str, at_ms: i64) -> f64 {
-        let since = self.agents.get(name).map_or(0, |entry| at_ms.saturating_sub(entry.last_ms).max(0));
-        since as f64 / (DAY * self.rating.period_days)
+    /// Returns the ratings of all agents: the referee's anchored ratings for the counted matches.
+    ///
+    /// Without a chain of matches to an anchor, a rating is relative to [`start`](LadderSettings::start), with the
+    /// initial deviation. On a ladder without anchors all ratings are relative, with their own deviations.
+    pub fn fit(&self) -> BTreeMap<String, StandingSkill> {
+        let names: Vec<&str> = self.agents.keys().map(String::as_str).collect();
+        let specs: Vec<&str> = self.anchors.keys().map(String::as_str).collect();
+        let block = |a: usize, key: &str| -> Option<Vec<Duel>> {
+            let (results, other) = key.split_once(' ')?;
+            let b = match results.ends_with('*') {
+                true => names.len() + specs.binary_search(&other).ok()?,
+                false => names.binary_search(&other).ok()?,
+            };
+            let score = |result| match result {
+                'W' => 1.0,
+                'L' => 0.0,
+                _ => 0.5,
+            };
+            Some(results.trim_end_matches('*').chars().map(|result| Duel { a, b, score: score(result) }).collect())
+        };
+        let of_agent = |(a, entry): (usize, &StandingEntry)| -> Vec<(Vec<Duel>, usize)> {
+            entry.blocks.iter().filter_map(|(key, &times)| Some((block(a, key)?, times))).collect()
+        };
+        let blocks = self.agents.values().enumerate().flat_map(of_agent).collect();
+        let fixed = (names.len()..).zip(self.anchors.values().copied()).collect();
+        let settings = Anchored { fixed, draws: Some(self.draws), resamples: 0, seed: 0 };
+        let ratings = anchored_blocks(names.len() + specs.len(), blocks, &settings).players;
+        let new = self.newcomer();
+        let skill = |rating: Rating| {
+            let (base, error) = match rating.anchored {
+                true => (0.0, rating.error),
+                false => (new.rating, rating.error.filter(|_| self.anchors.is_empty())),
+            };
+            let deviation = error.map_or(new.deviation, |error| error.min(new.deviation));
+            StandingSkill { rating: base + rating.rating, deviation }
+        };
+        names.into_iter().zip(ratings).filter_map(|(name, rating)| Some((name.to_owned(), skill(rating?)))).collect()
     }
 
-    fn newcomer(&self) -> GlickoSkill {
-        let ends = self.anchors.values().fold(None, |ends: Option<(f64, f64)>, &r| {
-            Some(ends.map_or((r, r), |(low, high)| (low.min(r), high.max(r))))
-        });
+    fn newcomer(&self) -> StandingSkill {
+        let ends = self
+            .anchors
+            .values()
+            .copied()
+            .min_by(f64::total_cmp)
+            .zip(self.anchors.values().copied().max_by(f64::total_cmp));
         let middle = ends.map_or(1500.0, |(low, high)| f64::midpoint(low, high));
-        GlickoSkill {
-            rating: self.rating.start.unwrap_or(middle),
-            deviation: self.rating.start_deviation,
-            volatility: VOLATILITY,
-        }
+        StandingSkill { rating: self.rating.start.unwrap_or(middle), deviation: self.rating.start_deviation }
     }
 
-    /// Returns the skill of an agent at the time `at_ms`, in milliseconds since the Unix epoch.
-    pub fn skill(&self, agent: &str, at_ms: i64) -> GlickoSkill {
-        let known = self.agents.get(agent).map(|entry| entry.skill);
-        let rested = |skill: GlickoSkill| skill.after_rest(self.periods(agent, at_ms), self.rating.start_deviation);
-        known.map_or_else(|| self.newcomer(), rested)
+    /// Returns the skill of an agent.
+    pub fn skill(&self, agent: &str) -> StandingSkill {
+        let last = self.agents.get(agent).and_then(|entry| entry.skill);
+        last.or_else(|| self.skills.get(agent).copied()).unwrap_or_else(|| self.newcomer())
     }
 
     /// Returns the rows of the table at the time `at_ms`, best rating first.
     pub fn rows(&self, at_ms: i64) -> Vec<StandingLine> {
         let agent = |(name, entry): (&String, &StandingEntry)| {
-            let skill = self.skill(name, at_ms);
+            let skill = self.skill(name);
             let idle = at_ms.saturating_sub(entry.last_ms) as f64 / DAY;
             let provisional = skill.deviation > self.rating.provisional;
             let standing = match () {
@@ -280,7 +302,7 @@ impl StandingTable {
 
 /// Identity of a player. Agents run by the server are identified by spec, so that no client becomes an anchor by using
 /// the anchor's name.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SeatName {
     Client(String),
     Server(String),
@@ -293,11 +315,14 @@ impl SeatName {
             None => SeatName::Client(seat.name.clone()),
         }
     }
+}
 
-    fn name(&self) -> &str {
-        match self {
-            SeatName::Client(name) | SeatName::Server(name) => name,
-        }
+/// Returns `W` for a win, `D` for a draw, `L` for a loss.
+fn result(score: f64) -> char {
+    match score {
+        s if s > 0.5 => 'W',
+        s if s < 0.5 => 'L',
+        _ => 'D',
     }
 }
 

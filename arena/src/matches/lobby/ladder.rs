@@ -30,17 +30,21 @@ impl Lobby {
         self.joins.values().filter(of).any(|w| w.running > 0 || w.block.is_some())
     }
 
-    /// Returns the actions that start the matches of the ladder's pairing at `now_ms`, in milliseconds since the Unix epoch.
-    pub(in crate::matches) fn pair_up(&mut self, ladder: &StandingLadder, now: u64, now_ms: i64) -> Vec<LobbyAction> {
+    /// Returns the actions that start the matches of the ladder's pairing. `busy` is true if the server's agents cannot
+    /// play more matches.
+    pub(in crate::matches) fn pair_up(&mut self, ladder: &StandingLadder, now: u64, busy: bool) -> Vec<LobbyAction> {
         let seeker = |w: &WaitingJoin| Seeker {
             agent: w.session.name().to_owned(),
             owner: w.session.account.name.to_string(),
             waits_ms: now.saturating_sub(w.since.unwrap_or(now)),
         };
-        let (mut ids, seekers): (Vec<(u64, String)>, Vec<Seeker>) =
-            self.waiting_for(ladder).map(|w| ((w.arrival, w.kept.id.clone()), seeker(w))).unzip();
+        let (mut ids, seekers): (Vec<(u64, String)>, Vec<Seeker>) = self
+            .waiting_for(ladder)
+            
+            .map(|w| ((w.arrival, w.kept.id.clone()), seeker(w)))
+            .unzip();
         let mut begins = Vec::new();
-        for meeting in ladder.meetings(&seekers, now_ms) {
+        for meeting in ladder.meetings(&seekers, busy) {
             let mut id = |place: usize| std::mem::take(&mut ids[place]);
             let mut table = vec![id(meeting.waiter)];
             let next = match meeting.partner {
