@@ -302,7 +302,14 @@ impl Hub {
         let mut gone = Vec::new();
         {
             let mut lobby = self.lobby.lock();
-            for join in machine.setup().seats.iter().filter_map(|s| s.join.as_deref()) {
+            let end = machine.record().map(|record| &record.footer);
+            let (reason, at_fault) = end.map_or((None, None), |end| (end.reason, end.at_fault));
+            for (seat, setup) in machine.setup().seats.iter().enumerate() {
+                let Some(join) = setup.join.as_deref() else { continue };
+                let is_no_show = reason == Some(EndReason::NoShow) && at_fault == Some(seat as u32);
+                if is_no_show || reason.is_some_and(EndReason::counts) {
+                    lobby.count_show(join, !is_no_show, self.now());
+                }
                 if lobby.ended(join) {
                     gone.push(join.to_owned());
                 }

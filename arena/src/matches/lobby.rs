@@ -55,6 +55,10 @@ struct WaitingJoin {
     left: Option<u32>,
     played: u32,
     running: u32,
+    /// Number of no-shows since the last played match.
+    no_shows: u32,
+    /// Time until which a join of a ladder is not paired, in milliseconds.
+    rests_until: u64,
     /// True if each match of the join is paired or has a mirror match.
     paired: bool,
     block: Option<String>,
@@ -229,6 +233,16 @@ impl Lobby {
             self.call(id)
         }
         done
+    }
+
+    /// Counts a match that was played, or in which the join was a no-show, at the time `now` in milliseconds. From the
+    /// second no-show in succession on, a join of a ladder rests: 5 s, and twice as long each further time, at most 5 min.
+    pub(super) fn count_show(&mut self, id: &str, played: bool, now: u64) {
+        let Some(w) = self.joins.get_mut(id) else { return };
+        w.no_shows = if played { 0 } else { w.no_shows + 1 };
+        if let Some(further) = w.no_shows.checked_sub(2) {
+            w.rests_until = now + (5_000 << further.min(6)).min(300_000);
+        }
     }
 
     /// Counts a match that the join continues to play after a restart.

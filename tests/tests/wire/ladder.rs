@@ -197,6 +197,20 @@ async fn lone_agent_meets_anchor_and_agents_of_one_owner_never_meet() {
 }
 
 #[tokio::test]
+async fn join_that_never_moves_pauses_after_two_matches() {
+    let server = Server::start(|config| config.ladders = vec![terms(&FREE.replace("60000", "100"))]).await;
+    let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
+    ann.join(ladder()).await;
+    bob.join(ladder()).await;
+    bob.play(2, first).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let all = page(server.address, "/matches?live=all").await;
+    let reasons: Vec<&Value> = all["matches"].as_array().expect("matches").iter().map(|m| &m["reason"]).collect();
+    assert_eq!(reasons, ["no_show", "no_show"], "{all}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
 async fn ladder_survives_server_kills() {
     let folder = tempfile::tempdir().expect("a folder");
     let (data, log, file) = (folder.path().join("data"), folder.path().join("log"), folder.path().join("free.toml"));

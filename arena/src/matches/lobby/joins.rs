@@ -51,6 +51,8 @@ impl Lobby {
             _shares: shares,
             played,
             running: 0,
+            no_shows: 0,
+            rests_until: 0,
             told: false,
             ready: false,
             due: false,

@@ -40,7 +40,7 @@ impl Lobby {
         };
         let (mut ids, seekers): (Vec<(u64, String)>, Vec<Seeker>) = self
             .waiting_for(ladder)
-            
+            .filter(|w| w.rests_until <= now)
             .map(|w| ((w.arrival, w.kept.id.clone()), seeker(w)))
             .unzip();
         let mut begins = Vec::new();
