@@ -44,7 +44,7 @@ fn glicko2(rows: &Rows, args: &Args) -> Option<Value> {
                 games[duel.b].push((skills[duel.a], 1.0 - duel.score));
             }
             for (player, games) in games.iter().enumerate() {
-                skills[player] = skills[player].after_games(games, 1.0);
+                skills[player] = skills[player].after_games(games);
                 played[player] += games.len() as u64;
             }
         }

@@ -1,14 +1,6 @@
-//! Glicko-2, for ratings that change with every match (M. Glickman, "Example of the Glicko-2 system", 2013,
-//! <http://www.glicko.net/glicko/glicko2.pdf>).
-//!
-//! There is one difference from the paper: updates need not coincide with the ends of rating periods. The time between
-//! two updates of an agent is measured in periods, and the deviation grows in proportion to it. With a time of 1 the
-//! formulas equal those of the paper. An agent that plays a thousand games in an hour thus gets a small deviation, and
-//! an agent that does not play for months gets a large deviation.
+//! Glicko-2 (M. Glickman, "Example of the Glicko-2 system", 2013, <http://www.glicko.net/glicko/glicko2.pdf>).
 
 use std::f64::consts::PI;
-
-use serde::{Deserialize, Serialize};
 
 /// Points per unit of the internal scale: `400 / ln 10`.
 const POINTS: f64 = 173.717_792_761_247_4;
@@ -23,35 +15,22 @@ const EXACT: f64 = 1e-6;
 const STEPS: usize = 100;
 
 /// Estimate of an agent's strength.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GlickoSkill {
     /// Rating in Elo points.
     pub rating: f64,
-    /// Standard deviation of the rating, in points. An anchor has 0.
+    /// Standard deviation of the rating, in points.
     pub deviation: f64,
     /// Expected change of the strength per period, on the internal scale.
     pub volatility: f64,
 }
 
 impl GlickoSkill {
-    /// Creates the skill of an anchor, with a constant rating.
-    pub fn fixed(rating: f64) -> Self {
-        GlickoSkill { rating, deviation: 0.0, volatility: 0.0 }
-    }
-
-    /// Returns the skill after `periods` without a game. On the internal scale, the deviation grows to
-    /// `sqrt(deviation^2 + periods * volatility^2)`. The result is limited to `most` points.
-    pub fn after_rest(self, periods: f64, most: f64) -> Self {
-        let deviation = self.deviation.hypot(self.volatility * POINTS * periods.max(0.0).sqrt());
-        GlickoSkill { deviation: deviation.min(most.max(self.deviation)), ..self }
-    }
-
-    /// Returns the skill after `games`. Each game is given as (opponent's skill before the update, score), where the
-    /// score is 1 for a win, 1/2 for a draw and 0 for a loss. `periods` is the time since the last update.
-    pub fn after_games(self, games: &[(GlickoSkill, f64)], periods: f64) -> Self {
-        let periods = periods.max(0.0);
+    /// Returns the skill after a rating period with `games`. Each game is given as (opponent's skill before the period,
+    /// score), where the score is 1 for a win, 1/2 for a draw and 0 for a loss.
+    pub fn after_games(self, games: &[(GlickoSkill, f64)]) -> Self {
         if games.is_empty() {
-            return self.after_rest(periods, f64::INFINITY);
+            return GlickoSkill { deviation: self.deviation.hypot(self.volatility * POINTS), ..self };
         }
         let phi = self.deviation / POINTS;
         let (mut information, mut surprise) = (0.0, 0.0);
@@ -64,7 +43,7 @@ impl GlickoSkill {
         // The bound keeps v finite: the information of games against far stronger or weaker opponents can round to 0.
         let v = 1.0 / information.max(1e-12);
         let sigma = volatility(self.volatility, phi, v, v * surprise);
-        let rested = phi * phi + periods * sigma * sigma;
+        let rested = phi * phi + sigma * sigma;
         let after = 1.0 / (1.0 / rested + 1.0 / v);
         GlickoSkill {
             rating: self.rating + POINTS * after * surprise,
@@ -116,25 +95,14 @@ mod tests {
     #[test]
     fn skill_equals_the_example_in_the_paper() {
         let games = [(skill(1400.0, 30.0), 1.0), (skill(1550.0, 100.0), 0.0), (skill(1700.0, 300.0), 0.0)];
-        let after = skill(1500.0, 200.0).after_games(&games, 1.0);
+        let after = skill(1500.0, 200.0).after_games(&games);
         let near = |value: f64, printed: f64, within: f64| assert!((value - printed).abs() < within, "{after:?}");
         near(after.rating, 1464.06, 0.01);
         near(after.deviation, 151.52, 0.01);
         near(after.volatility, 0.05999, 0.00001);
         // A period without a game consists of step 6 of the paper only.
-        let rested = skill(1500.0, 200.0).after_games(&[], 1.0);
-        assert_eq!(rested, skill(1500.0, 200.0).after_rest(1.0, 350.0));
+        let rested = skill(1500.0, 200.0).after_games(&[]);
         assert_eq!(format!("{:.4}", rested.deviation), "200.2714");
-    }
-
-    #[test]
-    fn inactivity_increases_deviation_up_to_a_limit() {
-        let known = skill(1500.0, 50.0);
-        let later = known.after_rest(100.0, 350.0);
-        assert!((later.deviation - (2_500.0 + 100.0 * (0.06 * POINTS).powi(2)).sqrt()).abs() < 1e-9);
-        assert_eq!(known.after_rest(1e9, 350.0).deviation, 350.0);
-        assert_eq!(known.after_rest(-5.0, 350.0), known, "negative time changes nothing");
-        assert_eq!(GlickoSkill::fixed(900.0).after_rest(1e9, 350.0), GlickoSkill::fixed(900.0));
     }
 
     #[test]
@@ -142,24 +110,10 @@ mod tests {
         for (mine, other, score) in [(0.0, 1e6, 0.0), (0.0, 1e6, 1.0), (1e4, 0.0, 0.0), (0.0, 0.0, 1.0)] {
             let mut agent = skill(mine, 350.0);
             for _ in 0..200 {
-                agent =
-                    agent.after_games(&[(GlickoSkill::fixed(other), score), (GlickoSkill::fixed(other), score)], 0.0);
+                agent = agent.after_games(&[(skill(other, 0.0), score), (skill(other, 0.0), score)]);
                 let all = [agent.rating, agent.deviation, agent.volatility];
                 assert!(all.iter().all(|x| x.is_finite()) && agent.deviation > 0.0, "{agent:?}");
             }
-        }
-    }
-
-    #[test]
-    fn updates_per_game_and_per_batch_give_similar_ratings() {
-        let games: Vec<(GlickoSkill, f64)> =
-            (0..100).map(|k| (GlickoSkill::fixed(1600.0), f64::from(k % 4 == 0))).collect();
-        let whole = skill(1500.0, 350.0).after_games(&games, 0.0);
-        let single = games.iter().fold(skill(1500.0, 350.0), |agent, game| agent.after_games(&[*game], 0.0));
-        // A score of one quarter corresponds to a rating 190.8 points below that of the opponents, 1600.
-        for after in [whole, single] {
-            assert!((after.rating - (1600.0 - 190.8)).abs() < 25.0, "{after:?}");
-            assert!((30.0..60.0).contains(&after.deviation), "{after:?}");
         }
     }
 }

@@ -162,15 +162,15 @@ fn glicko_uses_cycles_as_rating_periods() {
     let start = GlickoSkill { rating: 1500.0, deviation: 350.0, volatility: 0.06 };
     let once = "part,cycle,order,a,b,score_a\np,0,1,A,B,1\np,0,2,C,A,1\np,1,1,A,B,1\n";
     // Within a period, opponents have the skill that they had before the period.
-    let first = start.after_games(&[(start, 1.0), (start, 0.0)], 1.0);
-    let b = start.after_games(&[(start, 0.0)], 1.0);
-    let second = first.after_games(&[(b, 1.0)], 1.0);
+    let first = start.after_games(&[(start, 1.0), (start, 0.0)]);
+    let b = start.after_games(&[(start, 0.0)]);
+    let second = first.after_games(&[(b, 1.0)]);
     near(once, "glicko2", "A", second.rating);
     near(once, "glicko2 of=deviation", "A", second.deviation);
     // With `period=match`, B's loss is rated before B's next match.
-    let a = start.after_games(&[(start, 1.0)], 1.0);
-    let c = start.after_games(&[], 1.0);
-    let after = a.after_games(&[(c, 0.0)], 1.0).after_games(&[(b.after_games(&[], 1.0), 1.0)], 1.0);
+    let a = start.after_games(&[(start, 1.0)]);
+    let c = start.after_games(&[]);
+    let after = a.after_games(&[(c, 0.0)]).after_games(&[(b.after_games(&[]), 1.0)]);
     near(once, "glicko2 period=match", "A", after.rating);
     // 30 wins and 10 losses against random = 0: docs/ratings.md has 185.2.
     let table = "part,agent,opponent,wins,draws,losses\np,A,random,30,0,10\n";
