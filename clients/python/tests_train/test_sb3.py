@@ -78,11 +78,11 @@ def test_vec_env_answers_attribute_calls(url: str) -> None:
     assert envs.render_mode == "ansi"
     envs.reset()
     assert [mask().tolist() for mask in envs.get_attr("action_masks")] == [[True] * 9] * 3
-    assert len(envs.env_method("action_masks", encode_indices=[0, 2])) == 2
-    assert envs.env_method("render", encode_indices=1)[0].count("...") == 3
+    assert len(envs.env_method("action_masks", indices=[0, 2])) == 2
+    assert envs.env_method("render", indices=1)[0].count("...") == 3
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         envs.get_attr("nothing")
-    envs.set_attr("nothing", 4, encode_indices=1)
+    envs.set_attr("nothing", 4, indices=1)
     assert envs.get_attr("nothing") == [None, 4, None]
     assert not any(envs.env_is_wrapped(VecMonitor))
     envs.env_method("set_opponent", "mcts sims=2")
