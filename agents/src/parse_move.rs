@@ -13,7 +13,7 @@ use ludex_protocol::Move;
 pub(crate) fn parse_move(ask: &MoveRequest<'_>, view: &dyn DynView, given: &Move) -> Result<Move, String> {
     match view.world(&mut ask.stream()).parse_move(ask.seat, given) {
         Ok(ParsedMove::Action(a)) => Ok(Move::Id(a.into())),
-        Ok(ParsedMove::Document(said)) => Ok(Move::Document(said)),
+        Ok(ParsedMove::Document(document)) => Ok(Move::Document(document)),
         Err(refusal) => Err(refusal.message),
     }
 }

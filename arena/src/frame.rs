@@ -114,6 +114,7 @@ mod tests {
             Broadcast::new(ServerMessage::Event(Box::new(MatchEvent {
                 seq: 1,
                 match_id: "m".into(),
+                viewer: None,
                 kind,
                 view: Some(view),
             })))

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use anyhow::Context as _;
-use jiff::Timestamp;
+use jiff::{Span, SpanRelativeTo, Timestamp};
 use ludex_referee::suite::is_word;
 use ludex_store::SeasonRow;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -23,6 +23,48 @@ pub struct Season {
     /// season.
     #[serde(default, deserialize_with = "some_moment")]
     pub end: Option<i64>,
+    /// Period in milliseconds after which the season repeats, under its name and the date of its start. A settings file
+    /// uses a text such as `1 week`. Only the last season may repeat.
+    #[serde(default, deserialize_with = "period", skip_serializing_if = "Option::is_none")]
+    pub every: Option<i64>,
+}
+
+impl Season {
+    /// Returns the repetition that is in progress at `now_ms`, or else the next one, and the repetition after it.
+    fn repetitions(&self, every: i64, now_ms: i64) -> [Season; 2] {
+        let length = self.end.map_or(every, |end| end - self.begin);
+        let over = (now_ms - self.begin - length).div_euclid(every) + 1;
+        let repetition = |k: i64| {
+            let begin = self.begin.saturating_add(k.saturating_mul(every));
+            let date = Timestamp::from_millisecond(begin)
+                .map_or_else(|_| k.to_string(), |t| t.strftime("%Y-%m-%d").to_string());
+            Season {
+                name: format!("{}-{date}", self.name),
+                begin,
+                end: Some(begin.saturating_add(length)),
+                every: None,
+            }
+        };
+        [over.max(0), over.max(0) + 1].map(repetition)
+    }
+}
+
+/// Returns the seasons of the settings, with a repeating season replaced by its current and its next repetition.
+pub fn calendar(settings: &[Season], now_ms: i64) -> Vec<Season> {
+    let spread = |season: &Season| match season.every {
+        Some(every) => season.repetitions(every, now_ms).to_vec(),
+        None => vec![season.clone()],
+    };
+    settings.iter().flat_map(spread).collect()
+}
+
+/// Adds the repetitions that have become current or next to the list of seasons that are not frozen.
+pub fn add_repetitions(seasons: &mut Vec<Season>, settings: &[Season], now_ms: i64) {
+    for season in settings.iter().filter_map(|season| Some(season.repetitions(season.every?, now_ms))).flatten() {
+        if seasons.iter().all(|known| known.name != season.name) {
+            seasons.push(season);
+        }
+    }
 }
 
 /// Seasons of a suite. Runs that start in the same season share seeds, and each agent enrolls once per season.
@@ -111,6 +153,12 @@ pub fn in_order(seasons: &[Season]) -> anyhow::Result<()> {
         let name = &season.name;
         anyhow::ensure!(is_word(name), "expected a season name of lower-case letters, digits, _ and -, got {name:?}");
         anyhow::ensure!(season.end.is_none_or(|end| end > season.begin), "season {name} ends before it begins");
+        if let Some(every) = season.every {
+            let fits = season.end.is_none_or(|end| end - season.begin <= every);
+            anyhow::ensure!(every >= DAY_MS, "season {name}: expected every = \"1 day\" or longer");
+            anyhow::ensure!(fits, "season {name} is longer than the period after which it repeats");
+            anyhow::ensure!(k + 1 == seasons.len(), "season {name} repeats but is not the last");
+        }
         let Some(before) = k.checked_sub(1).map(|k| &seasons[k]) else { continue };
         let end = before.end.with_context(|| format!("season {} has no end but is not the last", before.name))?;
         anyhow::ensure!(end <= season.begin, "season {name} begins before {} ends", before.name);
@@ -120,6 +168,27 @@ pub fn in_order(seasons: &[Season]) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// Length of a day in milliseconds. Repetitions are named by their dates, so a period is at least a day.
+const DAY_MS: i64 = 24 * 3_600 * 1_000;
+
+/// Parses a period such as `1 week` or `3 days`, in days of 24 hours.
+fn period<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Period {
+        Ms(i64),
+        Text(String),
+    }
+    Ok(Some(match Period::deserialize(deserializer)? {
+        Period::Ms(ms) => ms,
+        Period::Text(text) => {
+            let span: Span = text.parse().map_err(serde::de::Error::custom)?;
+            let days = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(serde::de::Error::custom)?;
+            i64::try_from(days.as_millis()).map_err(serde::de::Error::custom)?
+        }
+    }))
 }
 
 /// Time as RFC 3339 text, or in milliseconds since the Unix epoch.
@@ -154,7 +223,7 @@ mod tests {
     use super::*;
 
     fn season(name: &str, begin: i64, end: Option<i64>) -> Season {
-        Season { name: name.to_owned(), begin, end }
+        Season { name: name.to_owned(), begin, end, every: None }
     }
 
     #[test]
@@ -171,6 +240,37 @@ mod tests {
             (i64::MAX, false, freeze, open),
         ] {
             assert_eq!((step(&one, now, busy), step(&two, now, busy)), (of_one, of_two), "{now} {busy}");
+        }
+    }
+
+    #[test]
+    fn season_repeats_under_the_date_of_its_start() {
+        let text =
+            "suite = \"quick\"\n[[season]]\nname = \"weekly\"\nbegin = \"2026-11-02T00:00:00Z\"\nevery = \"1 week\"";
+        let settings = SuiteSeasons::parse(text).unwrap().seasons;
+        let at = |day: &str| format!("2026-{day}T12:00:00Z").parse::<Timestamp>().unwrap().as_millisecond();
+        let names = |seasons: &[Season]| seasons.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
+        for (now, current, next) in [
+            ("10-01", "weekly-2026-11-02", "weekly-2026-11-09"),
+            ("11-02", "weekly-2026-11-02", "weekly-2026-11-09"),
+            ("11-08", "weekly-2026-11-02", "weekly-2026-11-09"),
+            ("11-26", "weekly-2026-11-23", "weekly-2026-11-30"),
+        ] {
+            assert_eq!(names(&calendar(&settings, at(now))), [current, next], "{now}");
+        }
+        let mut seasons = calendar(&settings, at("11-02"));
+        assert_eq!(seasons[0].end, Some(seasons[1].begin));
+        add_repetitions(&mut seasons, &settings, at("11-08"));
+        add_repetitions(&mut seasons, &settings, at("11-09"));
+        assert_eq!(names(&seasons), ["weekly-2026-11-02", "weekly-2026-11-09", "weekly-2026-11-16"]);
+        for (wrong, why) in [
+            (text.replace("1 week", "1 month"), "month"),
+            (text.replace("1 week", "1 hour"), "1 day"),
+            (format!("{text}\nend = \"2026-11-10T00:00:00Z\""), "longer than the period"),
+            (format!("{text}\n[[season]]\nname = \"two\"\nbegin = 1"), "not the last"),
+        ] {
+            let error = format!("{:#}", SuiteSeasons::parse(&wrong).unwrap_err());
+            assert!(error.contains(why), "{error}");
         }
     }
 

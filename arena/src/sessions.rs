@@ -12,8 +12,8 @@ use std::time::Duration;
 use ludex_env::Seat;
 use ludex_gym::Gym;
 use ludex_gym::quotas::{Account, Owners};
-use ludex_protocol::error::{Close, close};
-use ludex_protocol::message::Draining;
+use ludex_protocol::error::{Close, ErrorCode, Refusal, close};
+use ludex_protocol::message::{Draining, SeenFrames, TokenPrice};
 use ludex_protocol::record::AgentKind;
 use ludex_store::{SessionRow, TokenHash, Unkept, text};
 use parking_lot::Mutex;
@@ -60,6 +60,11 @@ pub struct ClientInfo {
     pub version: Option<String>,
     #[serde(default)]
     pub kind: AgentKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Prices of the model, for the cost of moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<TokenPrice>,
     /// Owner of the token; `None` for a guest on loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
@@ -88,9 +93,41 @@ struct State {
     mailbox: Option<Mailbox>,
     /// Token of the session's connection; `None` for a guest.
     token: Option<TokenHash>,
-    seats: BTreeMap<String, (MatchHandle, Seat)>,
+    matches: BTreeMap<String, SessionMatch>,
     /// Ids of finished matches, oldest first.
     ended: VecDeque<String>,
+}
+
+/// Match in which a session has seats.
+#[derive(Clone)]
+pub struct SessionMatch {
+    pub handle: MatchHandle,
+    /// Seats of the session, at least one. An agent has several seats only in matches of suites.
+    pub seats: Vec<Seat>,
+}
+
+impl SessionMatch {
+    /// Returns the seat that a client's message names. The name may be absent if the session has one seat.
+    ///
+    /// # Errors
+    ///
+    /// Fails with `not_your_seat` if the session does not have the seat, and with `bad_field` if it has several seats and the
+    /// message names none.
+    pub fn seat(&self, named: Option<u32>) -> Result<Seat, Box<Refusal>> {
+        let seats = || self.seats.iter().map(|&seat| seat as u64).collect::<Vec<_>>();
+        match (named, self.seats.as_slice()) {
+            (None, &[seat]) => Ok(seat),
+            (None, _) => {
+                let text = "expected `seat`, since this session has several seats of the match";
+                Err(Box::new(Refusal::new(ErrorCode::BadField, text).path("seat").allowed(seats())))
+            }
+            (Some(seat), held) if held.contains(&(seat as Seat)) => Ok(seat as Seat),
+            (Some(seat), _) => {
+                let e = Refusal::new(ErrorCode::NotYourSeat, format!("expected a seat of this session, got {seat}"));
+                Err(Box::new(e.path("seat").got(seat).allowed(seats())))
+            }
+        }
+    }
 }
 
 enum Place {
@@ -130,7 +167,7 @@ impl Session {
             generation: 0,
             mailbox: None,
             token: None,
-            seats: BTreeMap::new(),
+            matches: BTreeMap::new(),
             ended: VecDeque::new(),
         };
         Session { id, about, account, state: Mutex::new(state) }
@@ -174,8 +211,10 @@ impl Session {
             return false;
         }
         s.mailbox = None;
-        for (handle, seat) in s.seats.values() {
-            handle.send(MatchCommand::Detach { seat: *seat, generation });
+        for SessionMatch { handle, seats } in s.matches.values() {
+            for &seat in seats {
+                handle.send(MatchCommand::Detach { seat, generation });
+            }
         }
         true
     }
@@ -203,7 +242,8 @@ impl Session {
     pub fn take_seat(self: &Arc<Self>, id: &str, handle: &MatchHandle, seat: Seat) {
         handle.hold(seat, self);
         let mut s = self.state.lock();
-        s.seats.insert(id.to_owned(), (handle.clone(), seat));
+        let new = || SessionMatch { handle: handle.clone(), seats: Vec::new() };
+        s.matches.entry(id.to_owned()).or_insert_with(new).seats.push(seat);
         let generation = s.generation;
         match s.mailbox.clone() {
             Some(mailbox) => {
@@ -219,64 +259,78 @@ impl Session {
         s.ended.push_back(id.to_owned());
         if s.ended.len() > ENDED
             && let Some(oldest) = s.ended.pop_front()
-            && let Some((handle, _)) = s.seats.get(&oldest)
+            && let Some(of) = s.matches.get(&oldest)
         {
-            handle.send(MatchCommand::Forget);
+            of.handle.send(MatchCommand::Forget);
         }
     }
 
-    /// Removes the session's seat in a match.
+    /// Removes the session's seats in a match.
     pub fn leave_seat(&self, id: &str) {
         let mut s = self.state.lock();
-        s.seats.remove(id);
+        s.matches.remove(id);
         // Usually the first entry, so the search is short.
         if let Some(at) = s.ended.iter().position(|ended| ended == id) {
             s.ended.remove(at);
         }
     }
 
-    /// Sends the frames that the client missed in each match: the frames after the number in `seen`, or a resync if
-    /// `seen` lacks the match. If `anew` is true, every match gets a resync.
-    pub fn catch_up(&self, seen: &BTreeMap<String, u64>, anew: bool) {
+    /// Sends the frames that the client missed at each seat: the frames after the number in `seen`, or a resync if `seen`
+    /// lacks the seat. If `anew` is true, every seat gets a resync.
+    pub fn catch_up(&self, seen: &BTreeMap<String, SeenFrames>, anew: bool) {
         let s = self.state.lock();
         let Some(mailbox) = &s.mailbox else { return };
-        for (id, (handle, seat)) in &s.seats {
-            let (mailbox, generation) = (mailbox.clone(), s.generation);
-            let (seen, resync) = (seen.get(id).copied(), anew || !seen.contains_key(id));
-            handle.send(MatchCommand::Attach { seat: *seat, mailbox, generation, seen, resync });
+        for (id, SessionMatch { handle, seats }) in &s.matches {
+            for &seat in seats {
+                let (mailbox, generation) = (mailbox.clone(), s.generation);
+                let seen = seen.get(id).and_then(|seen| seen.of(seat as u32, seats.len() == 1));
+                let resync = anew || seen.is_none();
+                handle.send(MatchCommand::Attach { seat, mailbox, generation, seen, resync });
+            }
         }
     }
 
     pub fn seats(&self) -> Vec<(MatchHandle, Seat)> {
-        self.state.lock().seats.values().cloned().collect()
+        let s = self.state.lock();
+        s.matches.values().flat_map(|of| of.seats.iter().map(|&seat| (of.handle.clone(), seat))).collect()
     }
 
-    /// Returns the session's seat in a match.
-    pub fn seat(&self, id: &str) -> Option<(MatchHandle, Seat)> {
-        self.state.lock().seats.get(id).cloned()
+    /// Returns the session's part in a match; `None` if the session has no seat in it.
+    pub fn in_match(&self, id: &str) -> Option<SessionMatch> {
+        self.state.lock().matches.get(id).cloned()
+    }
+
+    /// Returns true if the session has a seat in a match.
+    pub fn plays_in(&self, id: &str) -> bool {
+        self.state.lock().matches.contains_key(id)
     }
 
     /// Returns the number of the session's running matches.
     pub fn running(&self) -> usize {
         let s = self.state.lock();
-        s.seats.len() - s.ended.len().min(s.seats.len())
+        s.matches.len() - s.ended.len().min(s.matches.len())
     }
 
     /// Moves the session's seats in the matches selected by `of` to the session `to`. Returns the ids and seats of
     /// these matches.
     pub fn give_seats(&self, to: &Arc<Session>, of: impl Fn(&str) -> bool) -> Vec<(String, u32)> {
-        let (seats, ended) = {
+        let (matches, ended) = {
             let mut s = self.state.lock();
-            let (seats, kept) = std::mem::take(&mut s.seats).into_iter().partition(|(id, _)| of(id));
+            let (matches, kept) = std::mem::take(&mut s.matches).into_iter().partition(|(id, _)| of(id));
             let (ended, rest) = std::mem::take(&mut s.ended).into_iter().partition::<VecDeque<_>, _>(|id| of(id));
-            (s.seats, s.ended) = (kept, rest);
-            (seats, ended)
+            (s.matches, s.ended) = (kept, rest);
+            (matches, ended)
         };
-        let seats: BTreeMap<String, (MatchHandle, Seat)> = seats;
-        let moved = seats.iter().map(|(id, (_, seat))| (id.clone(), *seat as u32)).collect();
-        seats.values().for_each(|(handle, seat)| handle.hold(*seat, to));
+        let matches: BTreeMap<String, SessionMatch> = matches;
+        let mut moved = Vec::new();
+        for (id, SessionMatch { handle, seats }) in &matches {
+            for &seat in seats {
+                handle.hold(seat, to);
+                moved.push((id.clone(), seat as u32));
+            }
+        }
         let mut s = to.state.lock();
-        s.seats.extend(seats);
+        s.matches.extend(matches);
         s.ended.extend(ended);
         moved
     }

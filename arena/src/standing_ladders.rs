@@ -37,7 +37,7 @@ pub use self::pairing::Partner;
 use self::pairing::{Encounters, Meeting};
 use self::season_state::{CountedRecords, SeasonState, StoredSeason};
 use self::table::{StandingLine, StandingTable};
-use crate::seasons::{Season, unfrozen};
+use crate::seasons::{Season, add_repetitions, calendar, unfrozen};
 
 /// Queue name of joins that enter a ladder.
 pub const QUEUE: &str = "ladder";
@@ -122,7 +122,8 @@ impl StandingLadder {
         }
         let contest = format!("{LABEL}{name}");
         let rows = store.seasons(&contest).await?;
-        let seasons = unfrozen(&terms.all_seasons(), &rows).with_context(|| format!("ladder {name}"))?;
+        let seasons = unfrozen(&calendar(&terms.all_seasons(), ludex_play::time::epoch_ms()), &rows)
+            .with_context(|| format!("ladder {name}"))?;
         let frozen = rows.into_iter().filter(|row| row.frozen_ms.is_some()).map(|row| row.name).collect();
         let (unrated, next_fit_ms, met) = (false, 0, Encounters::default());
         let state = State { seasons, frozen, kept: None, unrated, next_fit_ms, met, seats: 0, waited_ms: 0 };
@@ -180,7 +181,8 @@ impl StandingLadder {
     /// Those of the store, or a stored season that cannot be continued.
     pub async fn season_at(&self, store: &Store, now_ms: i64) -> anyhow::Result<Option<Season>> {
         let due = {
-            let state = self.state.lock();
+            let mut state = self.state.lock();
+            add_repetitions(&mut state.seasons, &self.terms.seasons, now_ms);
             if let Some(kept) = &state.kept {
                 return Ok(Some(kept.season.clone()));
             }

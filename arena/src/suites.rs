@@ -9,6 +9,26 @@ use ludex_referee::suite::plan::{Plan, PlannedPart};
 use ludex_referee::suite::roles::{Role, RoleAgent, RoleAssignment};
 use ludex_referee::suite::{PartSpec, SUITES, Schedule, Suite};
 
+/// Returns the parts of a suite that this server cannot play, each with the reason. The server can play the agents in
+/// `cast`, which it has assigned to roles itself.
+pub(crate) fn unplayable(suite: &Suite, cast: &RoleAssignment) -> BTreeMap<String, String> {
+    let reason = |part: &PartSpec| {
+        let opponents = match suite.opponents(part) {
+            Ok(opponents) => opponents,
+            Err(why) => return Some(why),
+        };
+        let own = |agent: &RoleAgent| {
+            let class = AgentSpec::parse(&agent.spec).map(|spec| spec.class());
+            class.is_ok_and(|class| !matches!(class, AgentClass::Model | AgentClass::Person | AgentClass::Remote))
+        };
+        let found =
+            opponents.iter().find(|agent| !own(agent) && !cast.values().flatten().any(|other| other == *agent))?;
+        Some(format!("expected opponents that the server can play, got {:?}", found.spec))
+    };
+    suite.parts.iter().filter_map(|part| Some((part.id.clone(), reason(part)?))).collect()
+}
+
+/// Suite that a server offers, with what a client may know about it.
 pub struct OfferedSuite {
     /// Text of the suite.
     pub text: String,
@@ -33,7 +53,6 @@ pub struct Suites(BTreeMap<String, Arc<OfferedSuite>>);
 /// Built-in suites. The suites are built only once, since building them loads every game of every suite.
 static BUILTIN: LazyLock<Suites> = LazyLock::new(|| {
     let playable = SUITES.iter().filter(|(name, _)| *name != "reference");
-    // A built-in suite that a client cannot play, for example against language models, is not offered.
     playable.fold(Suites::default(), |all, (_, text)| all.clone().with(text).unwrap_or(all))
 });
 
@@ -47,39 +66,25 @@ impl Suites {
     ///
     /// # Errors
     ///
-    /// Invalid text, or a suite with opponents that this server cannot play.
+    /// Invalid text, or a suite of which this server cannot play any part.
     pub fn with(mut self, text: &str) -> anyhow::Result<Self> {
         let mut suite = Suite::parse(text, &ludex_games::builtin())?;
         let (name, version, title) = (suite.name.clone(), suite.version, suite.title.clone());
         let known = suite.assigned_roles();
-        // Parts whose roles have no agents yet cannot be played.
-        let filled = |part: &PartSpec| suite.opponents(part).is_ok();
-        let closed: Vec<String> = suite.parts.iter().filter(|part| !filled(part)).map(|part| part.id.clone()).collect();
+        let closed = unplayable(&suite, &RoleAssignment::new());
         // Substitutes fill the open roles: the number of matches does not depend on the agents in these roles.
         let open: Vec<&Role> = suite.roles.iter().filter(|role| !known.contains_key(&role.name)).collect();
         let stand_in = |role: &&Role| {
             let agent = |k| RoleAgent { name: format!("{} {k}", role.name), spec: format!("random seed={k}") };
             (role.name.clone(), (0..role.count).map(agent).collect())
         };
+        anyhow::ensure!(
+            closed.len() < suite.parts.len() || !open.is_empty(),
+            "suite {name}: expected a part that the server can play, got none: {}",
+            closed.iter().map(|(part, why)| format!("{part}: {why}")).collect::<Vec<_>>().join("; ")
+        );
         let stand_ins: RoleAssignment = open.iter().map(stand_in).collect();
         suite.fill(&stand_ins)?;
-        for part in &suite.parts {
-            for RoleAgent { spec, .. } in suite.opponents(part).map_err(anyhow::Error::msg)? {
-                let class = AgentSpec::parse(&spec)?.class();
-                anyhow::ensure!(
-                    !matches!(class, AgentClass::Model | AgentClass::Person | AgentClass::Remote),
-                    "suite {name}: expected opponents that the server can play, got {spec:?}"
-                );
-            }
-        }
-        if let Some(part) = suite.parts.iter().find(|part| !part.once.is_empty()) {
-            let id = &part.id;
-            anyhow::bail!(
-                "suite {name}: part {id:?}: expected no cached answers (`once`), which only local agents support"
-            );
-        }
-        let variants = !suite.variants.is_empty() || suite.parts.iter().any(|part| !part.variants.is_empty());
-        anyhow::ensure!(!variants, "suite {name}: expected no variants, which only local agents support");
         // Two candidates, so that parts in which candidates meet have matches.
         let candidates: Vec<(String, String)> = ["a", "b"].map(|name| (name.to_owned(), "remote".to_owned())).to_vec();
         let plan = Plan::new(suite, &candidates, 1.0, &ludex_games::builtin())?;
@@ -94,7 +99,7 @@ impl Suites {
             }
         };
         let parts: Vec<SuitePart> = plan.parts.iter().map(part).collect();
-        let single = parts.iter().filter(|part| part.candidates == 1 && !closed.contains(&part.part));
+        let single = parts.iter().filter(|part| part.candidates == 1 && !closed.contains_key(&part.part));
         let alone: Vec<SuitePart> = single.cloned().collect();
         let alone = Alone { whole: closed.is_empty() && !alone.is_empty(), parts: alone };
         let matches = parts.iter().filter(|part| part.candidates == 1).map(|part| part.matches).sum();

@@ -136,7 +136,7 @@ pub struct Snapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shift: Option<u32>,
     /// History as pairs of mover and move. The mover is a seat, -1 for chance, or -2 for a joint move. A joint move is
-    /// a list with one id per seat (-1 for seats that did not act). `{"said": ...}` is a document or utterance.
+    /// a list with one id per seat (-1 for seats that did not act). `{"document": ...}` is a document or utterance.
     /// `{"forfeit": true}`, only as the last move, marks a seat that lost by an illegal move.
     pub h: Vec<(i32, Value)>,
 }
@@ -158,6 +158,8 @@ pub struct Episode {
     pub events: Vec<RecordEvent>,
     /// Return of each seat.
     pub returns: Vec<f64>,
+    /// Team number of each seat, in games with teams.
+    pub teams: Option<Vec<usize>>,
     /// True if the step limit ended the episode.
     pub truncated: bool,
     /// Seat whose illegal move ended the episode.
@@ -199,7 +201,7 @@ pub trait DynBatch: Send {
     /// Takes the episodes that ended in the last call. Empty unless [`BatchConfig::record`] is set.
     fn take_episodes(&mut self) -> Vec<Episode>;
     /// Returns the approximate memory used by the documents of all current episodes, in bytes.
-    fn said_bytes(&self) -> usize;
+    fn document_bytes(&self) -> usize;
     /// Returns the state of environment `i`; `None` if the environment does not exist or was never reset.
     fn state(&self, i: usize) -> Option<Box<dyn DynState>>;
     /// Copies `rows` into a new batch. The copies get new random streams from `seed`, or continue the original streams

@@ -23,8 +23,8 @@ pub const ISSUES: usize = 64;
 const MAX_VALUE_CHARS: usize = 400;
 
 /// Returns the approximate memory of a document, in bytes.
-pub(crate) fn bytes(said: &Value) -> usize {
-    let more = match said {
+pub(crate) fn bytes(document: &Value) -> usize {
+    let more = match document {
         Value::String(text) => text.len(),
         Value::Array(list) => list.iter().map(bytes).sum(),
         Value::Object(map) => map.iter().map(|(key, value)| size_of::<String>() + key.len() + bytes(value)).sum(),
@@ -38,30 +38,30 @@ pub(crate) fn bytes(said: &Value) -> usize {
 pub struct Schemas(BTreeMap<String, (Value, Validator)>);
 
 impl Schemas {
-    /// Compiles the schemas in [`Facts::proposals`](crate::game::Facts::proposals) under the same keys.
+    /// Compiles the schemas in [`Facts::document_schemas`](crate::game::Facts::document_schemas) under the same keys.
     ///
     /// # Errors
     /// Returns a message with the key of an invalid JSON Schema.
-    pub fn new(proposals: Option<&BTreeMap<String, Value>>) -> Result<Self, String> {
+    pub fn new(document_schemas: Option<&BTreeMap<String, Value>>) -> Result<Self, String> {
         let one = |(key, schema): (&String, &Value)| match jsonschema::validator_for(schema) {
             Ok(validator) => Ok((key.clone(), (schema.clone(), validator))),
             Err(e) => Err(format!("invalid JSON Schema {key:?}: {e}")),
         };
-        proposals.into_iter().flatten().map(one).collect::<Result<_, _>>().map(Schemas)
+        document_schemas.into_iter().flatten().map(one).collect::<Result<_, _>>().map(Schemas)
     }
 
     /// Checks a document against the size limits and the schema `key`. Returns all issues; empty if the document is
     /// valid.
-    pub fn check(&self, key: &str, said: &Value) -> Vec<Issue> {
-        if let Err(issue) = sized(said) {
+    pub fn check(&self, key: &str, document: &Value) -> Vec<Issue> {
+        if let Err(issue) = sized(document) {
             return vec![issue];
         }
         let Some((schema, validator)) = self.0.get(key) else { return Vec::new() };
         // A validity check is several times faster than collecting all errors.
-        if validator.is_valid(said) {
+        if validator.is_valid(document) {
             return Vec::new();
         }
-        cap_issues(validator.iter_errors(said).flat_map(|e| issues_of(&e, schema)).collect())
+        cap_issues(validator.iter_errors(document).flat_map(|e| issues_of(&e, schema)).collect())
     }
 }
 
@@ -121,9 +121,9 @@ pub(crate) fn cap_issues(mut issues: Vec<Issue>) -> Vec<Issue> {
 }
 
 /// Checks that a document is within the size limits.
-fn sized(said: &Value) -> Result<(), Issue> {
+fn sized(document: &Value) -> Result<(), Issue> {
     let mut left = NODES;
-    if fits(said, DEPTH + 1, &mut left) {
+    if fits(document, DEPTH + 1, &mut left) {
         return Ok(());
     }
     let message = format!("expected a document of at most {DEPTH} levels and {NODES} values, got more");

@@ -76,7 +76,7 @@ pub trait DynState: Send + Sync {
     ///
     /// # Errors
     /// Fails for documents that [`DynState::parse_move`] refuses.
-    fn play_said(&mut self, seat: Seat, said: &Value) -> Result<(), Refusal>;
+    fn play_document(&mut self, seat: Seat, document: &Value) -> Result<(), Refusal>;
     /// Returns the sum of rewards so far, per seat.
     fn returns(&self) -> Vec<f64>;
     /// Writes the sum of rewards so far into `out`, one element per seat.
@@ -103,8 +103,8 @@ pub trait DynState: Send + Sync {
     fn openspiel_spec(&self) -> Option<TensorSpec>;
     /// Returns the information that `who` gets when `by` plays `a` in this state.
     fn seen(&self, who: Viewer, by: Mover, a: Action) -> EventView;
-    /// Returns the information that `who` gets when `seat` submits the document `said` in this state.
-    fn seen_said(&self, who: Viewer, seat: Seat, said: &Value) -> EventView;
+    /// Returns the information that `who` gets when `seat` submits `document` in this state.
+    fn observe_document(&self, who: Viewer, seat: Seat, document: &Value) -> EventView;
     /// Returns the information revealed to `who` in this state.
     fn reveals(&self, who: Viewer) -> Vec<(String, Value)>;
     /// Converts a record that ends in this state to the game's notation; see
@@ -117,8 +117,8 @@ pub trait DynState: Send + Sync {
     fn outcome_text(&self, a: Action) -> String;
     /// Returns the name of the current phase, in games with several phases.
     fn phase(&self) -> Option<&'static str>;
-    /// Returns a key in the spec's `proposals`, which names the JSON Schema for documents of `seat` in this state;
-    /// `None` if documents are not accepted.
+    /// Returns a key in the spec's `document_schemas`, which names the JSON Schema for documents of `seat` in this
+    /// state; `None` if documents are not accepted.
     fn schema(&self, seat: Seat) -> Option<&str>;
     /// Samples a document that `seat`, which acts now, may play; `None` if the game samples none.
     fn sample(&self, seat: Seat, rng: &mut Stream) -> Option<Value>;

@@ -72,7 +72,7 @@
 //!             tensor: None,
 //!             info: None,
 //!             openspiel: None,
-//!             proposals: None,
+//!             document_schemas: None,
 //!         }
 //!     }
 //!

@@ -75,13 +75,20 @@ impl RecordBuilder {
         self.push(RecordEvent::Chance(ChanceRecord { action: Some(outcome) }))
     }
 
-    /// Completes the record. `returns` has the sum of rewards of each seat. `footer` has the fields that only the host
+    /// Completes the record. `teams` and `returns` have the team number, in games with teams, and
+    /// the sum of rewards of each seat. `footer` has the fields that only the host
     /// knows: reason, seat at fault, time, run, pair, seed and salt. Sets the returns (adjusted after a forfeit), the
     /// outcome and the digest. Without a reason, no outcome is set.
     ///
     /// # Errors
     /// Fails on a return that is not finite.
-    pub fn end(self, spec: &Spec, returns: &[f64], footer: Footer) -> Result<Record, NotCanonical> {
+    pub fn end(
+        self,
+        spec: &Spec,
+        teams: Option<&[usize]>,
+        returns: &[f64],
+        footer: Footer,
+    ) -> Result<Record, NotCanonical> {
         let RecordBuilder { header, events, mut chain, .. } = self;
         let mut footer = footer;
         let at_fault = footer.at_fault.map(|seat| seat as usize);
@@ -91,7 +98,7 @@ impl RecordBuilder {
             forfeit(spec, seat, &mut footer.returns);
         }
         footer.outcome =
-            footer.reason.map(|reason| outcomes(spec, &footer.returns, reason, at_fault)).unwrap_or_default();
+            footer.reason.map(|reason| outcomes(spec, teams, &footer.returns, reason, at_fault)).unwrap_or_default();
         // The digest excludes the members in `OUTSIDE`, so they are removed while the footer is hashed.
         let (seed, salt) = (footer.seed.take(), footer.salt.take());
         let (run, pair) = (footer.run.take(), footer.pair.take());

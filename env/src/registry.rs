@@ -142,7 +142,7 @@ fn load_typed<G: CompleteGame>(raw: &Params) -> Result<GameRef, ParamError> {
         e
     })?;
     let spec = spec_of(&game, schema);
-    let schemas = Schemas::new(spec.proposals.as_ref()).map_err(|why| ParamError::syntax(G::INFO.id, &why))?;
+    let schemas = Schemas::new(spec.document_schemas.as_ref()).map_err(|why| ParamError::syntax(G::INFO.id, &why))?;
     Ok(Arc::new(TypedGame { of: Arc::new(Loaded { game, spec, schemas }), load: load_typed::<G> }))
 }
 
@@ -206,7 +206,7 @@ fn spec_of<G: CompleteGame>(game: &G, params_schema: Value) -> Spec {
             info: one(f.info),
             layouts,
         },
-        proposals: f.proposals,
+        document_schemas: f.document_schemas,
         params_schema,
         presets: presets.collect(),
         anchors,

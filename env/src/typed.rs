@@ -175,7 +175,7 @@ impl<G: CompleteGame> DynState for TypedState<G> {
         self.check_joint(joint, |seat, heard| match heard {
             ParsedMove::Action(a) if self.is_legal(seat, *a) => Ok(()),
             ParsedMove::Action(a) => Err(self.illegal(seat, *a)),
-            ParsedMove::Document(said) => match self.parse_move(seat, &Move::Document(said.clone()))? {
+            ParsedMove::Document(document) => match self.parse_move(seat, &Move::Document(document.clone()))? {
                 read if read == *heard => Ok(()),
                 _ => Err(refused(format!("expected a document of seat {seat} in canonical form"))),
             },
@@ -198,7 +198,7 @@ impl<G: CompleteGame> DynState for TypedState<G> {
 
     fn parse_move(&self, seat: Seat, given: &Move) -> Result<ParsedMove, Refusal> {
         self.acts(seat)?;
-        let said = match given {
+        let document = match given {
             Move::Id(id) => {
                 return match Action::try_from(*id) {
                     Ok(a) if self.is_legal(seat, a) => Ok(ParsedMove::Action(a)),
@@ -228,15 +228,16 @@ impl<G: CompleteGame> DynState for TypedState<G> {
             Move::Document(value) => Cow::Borrowed(value),
         };
         let flaws = match self.schema(seat) {
-            Some(key) if !said.is_string() => self.of.schemas.check(key, &said),
+            Some(key) if !document.is_string() => self.of.schemas.check(key, &document),
             Some(_) => Vec::new(),
-            None if self.of.spec.proposals.is_none() => Vec::new(),
+            None if self.of.spec.document_schemas.is_none() => Vec::new(),
             None => {
                 let message = "documents are not accepted in this turn";
-                vec![Issue::new("", &said, "an action id, or its text", message).code("not_now")]
+                vec![Issue::new("", &document, "an action id, or its text", message).code("not_now")]
             }
         };
-        let heard = if flaws.is_empty() { self.game().parse_document(&self.state, seat, &said) } else { Err(flaws) };
+        let heard =
+            if flaws.is_empty() { self.game().parse_document(&self.state, seat, &document) } else { Err(flaws) };
         match heard.map_err(flawed)? {
             ParsedMove::Action(a) if !self.is_legal(seat, a) => Err(self.illegal(seat, a)),
             heard => Ok(heard),
@@ -258,8 +259,8 @@ impl<G: CompleteGame> DynState for TypedState<G> {
         found.ok_or_else(|| refused("expected the id or the text of an outcome of the chance node"))
     }
 
-    fn play_said(&mut self, seat: Seat, said: &Value) -> Result<(), Refusal> {
-        match self.parse_move(seat, &Move::Document(said.clone()))? {
+    fn play_document(&mut self, seat: Seat, document: &Value) -> Result<(), Refusal> {
+        match self.parse_move(seat, &Move::Document(document.clone()))? {
             ParsedMove::Action(a) => self.play(seat, a),
             ParsedMove::Document(canonical) => {
                 self.of.game.play_document(&mut self.state, seat, &canonical);
@@ -318,8 +319,8 @@ impl<G: CompleteGame> DynState for TypedState<G> {
         self.game().observe_action(&self.state, who, by, a)
     }
 
-    fn seen_said(&self, who: Viewer, seat: Seat, said: &Value) -> EventView {
-        self.game().observe_document(&self.state, who, seat, said)
+    fn observe_document(&self, who: Viewer, seat: Seat, document: &Value) -> EventView {
+        self.game().observe_document(&self.state, who, seat, document)
     }
 
     fn reveals(&self, who: Viewer) -> Vec<(String, Value)> {
@@ -340,7 +341,7 @@ impl<G: CompleteGame> DynState for TypedState<G> {
 
     fn schema(&self, seat: Seat) -> Option<&str> {
         let (spec, phase) = (&self.of.spec, self.phase()?);
-        let (schemas, name) = (spec.proposals.as_ref()?, spec.seats.get(seat)?);
+        let (schemas, name) = (spec.document_schemas.as_ref()?, spec.seats.get(seat)?);
         let found = schemas.get_key_value(&format!("{phase}/{name}")).or_else(|| schemas.get_key_value(phase));
         found.map(|(key, _)| key.as_str())
     }

@@ -428,7 +428,7 @@ impl Game for Bargaining {
             tensor: Some(("observation", self.parts(&["offer".into()]))),
             info: Some(("info", self.parts(&self.all_offers()))),
             openspiel: Some(self.parts(&["offer".into()])),
-            proposals: self.params.talk.then(|| [("offer".to_owned(), speech::schema())].into()),
+            document_schemas: self.params.talk.then(|| [("offer".to_owned(), speech::schema())].into()),
         }
     }
 

@@ -28,7 +28,7 @@ pub fn facts(seats: [&str; 2], actions: u32, max_length: u32) -> Facts {
         tensor: None,
         info: None,
         openspiel: None,
-        proposals: None,
+        document_schemas: None,
     }
 }
 

@@ -177,7 +177,7 @@ impl Game for Chess {
             tensor: Some(("board", view::tensor_spec(draw_after))),
             info: None,
             openspiel: Some(view::openspiel_spec()),
-            proposals: None,
+            document_schemas: None,
         }
     }
 

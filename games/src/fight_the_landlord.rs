@@ -217,7 +217,7 @@ impl Game for FightTheLandlord {
             tensor: Some(("observation", stretches(&parts, 20.0))),
             info: None,
             openspiel: self.auction().then(|| stretches(&openspiel, 1.0)),
-            proposals: None,
+            document_schemas: None,
         }
     }
 

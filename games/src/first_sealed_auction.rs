@@ -224,7 +224,7 @@ impl Game for FirstSealedAuction {
             tensor: Some(("observation", stretches(&[("value", steps), ("bid", actions), ("seat", n)], 1.0))),
             info: Some(("info", stretches(&[("seat", n), ("value", steps), ("bid", actions)], 1.0))),
             openspiel: Some(stretches(&[("value", steps)], 1.0)),
-            proposals: None,
+            document_schemas: None,
         }
     }
 

@@ -254,7 +254,7 @@ impl Game for FreeStyle {
             tensor: Some(("observation", stretches(&parts, 101.0))),
             info: None,
             openspiel: None,
-            proposals: Some(negotiate.into_iter().chain([play]).collect()),
+            document_schemas: Some(negotiate.into_iter().chain([play]).collect()),
         }
     }
 

@@ -491,7 +491,7 @@ impl Game for Hanabi {
             tensor: Some(("observation", self.parts())),
             info: None,
             openspiel: Some(self.parts()),
-            proposals: None,
+            document_schemas: None,
         }
     }
 

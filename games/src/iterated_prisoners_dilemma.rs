@@ -267,7 +267,7 @@ impl Game for IteratedPrisonersDilemma {
                 parts: vec![Part { name: "last".into(), at: 0, len: 4 * recall }],
                 ..Self::rounds_spec("last", recall)
             }),
-            proposals: None,
+            document_schemas: None,
         }
     }
 

@@ -167,7 +167,7 @@ impl Game for KuhnPoker {
             tensor: Some(("observation", stretches(&[("card", n + 1), ("seat", n), ("chips", n)], 2.0))),
             info: Some(("info", stretches(&[("seat", n), ("card", n + 1), ("betting", 2 * (2 * n - 1))], 1.0))),
             openspiel: Some(stretches(&[("player", n), ("private_card", n + 1), ("pot_contribution", n)], 2.0)),
-            proposals: None,
+            document_schemas: None,
         }
     }
 

@@ -298,7 +298,7 @@ impl Game for LeducPoker {
             tensor: Some(("observation", parts(&[("chips", n), ("folded", n), ("raises", 1)], most))),
             info: Some(("info", parts(&[("betting", 2 * moves)], 1.0))),
             openspiel: Some(parts(&[("pot_contribution", n)], most)),
-            proposals: None,
+            document_schemas: None,
         }
     }
 

@@ -273,7 +273,7 @@ impl Game for LiarsDice {
             tensor: Some(("observation", stretches(&own, f64::from(numdice)))),
             info: Some(("info", all.clone())),
             openspiel: Some(all),
-            proposals: None,
+            document_schemas: None,
         }
     }
 

@@ -271,7 +271,7 @@ impl Game for McrMahjong {
             tensor: Some(("observation", array::spec())),
             info: None,
             openspiel: None,
-            proposals: None,
+            document_schemas: None,
         }
     }
 

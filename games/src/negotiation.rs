@@ -334,7 +334,7 @@ impl Game for Negotiation {
             tensor: Some(("observation", self.parts())),
             info: None,
             openspiel: Some(self.parts()),
-            proposals: None,
+            document_schemas: None,
         }
     }
 

@@ -185,7 +185,7 @@ impl Game for Pig {
             tensor: Some(("points", stretches(&parts, 1.0))),
             info: None,
             openspiel: Some(TensorSpec { s: vec![players + 1, row], ..stretches(&lines, 1.0) }),
-            proposals: None,
+            document_schemas: None,
         }
     }
 

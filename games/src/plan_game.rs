@@ -176,7 +176,7 @@ impl<C: PlanEngine> Game for PlanGame<C> {
             tensor: Some(("observation", self.array())),
             info: None,
             openspiel: None,
-            proposals: Some(self.schemas()),
+            document_schemas: Some(self.schemas()),
         }
     }
 

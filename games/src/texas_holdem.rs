@@ -185,7 +185,7 @@ impl Game for TexasHoldem {
             tensor: Some(("observation", self.observation_spec())),
             info: self.info_spec().map(|spec| ("info", spec)),
             openspiel: Some(self.openspiel_spec()),
-            proposals: None,
+            document_schemas: None,
         }
     }
 

@@ -397,7 +397,7 @@ impl Game for Undercover {
             tensor: Some(("observation", stretches(&parts, 1.0))),
             info: None,
             openspiel: None,
-            proposals: Some(self.schemas()),
+            document_schemas: Some(self.schemas()),
         }
     }
 

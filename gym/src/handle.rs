@@ -64,7 +64,7 @@ pub(super) struct EnvHandle {
     /// Reserved share of the owner's environment quota.
     _share: Share,
     /// Reserved share of the owner's quota of document bytes.
-    said: Share,
+    documents: Share,
     recorder: Option<Recorder>,
     // Reused between calls to save allocations.
     spare: Option<Box<Batch>>,
@@ -81,9 +81,9 @@ impl EnvHandle {
         seated: EnvPlayers,
         table: GymSeating,
         recorder: Option<Recorder>,
-        [_share, said]: [Share; 2],
+        [_share, documents]: [Share; 2],
     ) -> Self {
-        EnvHandle { env, game, batch, seated, table, recorder, _share, said, spare: None, ids: Vec::new() }
+        EnvHandle { env, game, batch, seated, table, recorder, _share, documents, spare: None, ids: Vec::new() }
     }
 
     pub(super) fn env(&self) -> u32 {
@@ -133,7 +133,7 @@ impl EnvHandle {
             Ok(()) => self.execute(task),
             Err(full) => (Err(full), None),
         };
-        self.said.set(u32::try_from(self.batch.said_bytes()).unwrap_or(u32::MAX));
+        self.documents.set(u32::try_from(self.batch.document_bytes()).unwrap_or(u32::MAX));
         done
     }
 
@@ -145,7 +145,11 @@ impl EnvHandle {
             HandleTask::Restore(_) => true,
             _ => false,
         };
-        if more && self.batch.spec().proposals.is_some() { self.table.reserve_documents(1).map(drop) } else { Ok(()) }
+        if more && self.batch.spec().document_schemas.is_some() {
+            self.table.reserve_documents(1).map(drop)
+        } else {
+            Ok(())
+        }
     }
 
     fn execute(&mut self, task: HandleTask) -> (Answer, Option<Box<EnvHandle>>) {
@@ -260,7 +264,7 @@ impl EnvHandle {
             return Err(field("envs", "expected at least one environment, got none"));
         }
         let batch = self.batch.fork(rows.as_deref(), c.seed.map(|seed| seed.0)).map_err(Box::new)?;
-        let shares = [self.table.share(batch.count())?, self.table.reserve_documents(batch.said_bytes())?];
+        let shares = [self.table.share(batch.count())?, self.table.reserve_documents(batch.document_bytes())?];
         let (game, seated, table) = (self.game.clone(), self.seated.clone(), self.table.clone());
         Ok(EnvHandle::new(env, game, batch, seated, table, self.recorder.clone(), shares))
     }
@@ -289,7 +293,7 @@ impl EnvHandle {
         let most = self.longest_item();
         let bad = |at: usize, why: String| {
             let message = format!("expected an item returned by `snapshot` at index {at}, got {why}");
-            Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(at)
+            Refusal::new(ErrorCode::BadSnapshot, message).path("items").index(at)
         };
         let mut items = r.items.iter().enumerate().map(|(at, item)| match item.len() > most {
             true => Err(bad(at, format!("{} bytes (at most {most} for this game)", item.len()))),
@@ -304,9 +308,9 @@ impl EnvHandle {
     fn longest_item(&self) -> usize {
         let (spec, limits) = (self.batch.spec(), &self.table.limits);
         let head = 4_096 + 64 * spec.params.len() + limits.text_bytes as usize;
-        let said = if spec.proposals.is_some() { limits.text_bytes as usize } else { 0 };
+        let document = if spec.document_schemas.is_some() { limits.text_bytes as usize } else { 0 };
         let entries = 1_024 + 2 * spec.max_length as usize;
-        head + entries * (16 + 8 * spec.players as usize) + spec.max_length as usize * said
+        head + entries * (16 + 8 * spec.players as usize) + spec.max_length as usize * document
     }
 }
 

@@ -86,7 +86,7 @@ fn record_seat(name: &str, spec: &AgentSpec) -> RecordSeat {
     let is_public = matches!(spec.class(), AgentClass::Builtin | AgentClass::Anchor);
     let version = (spec.class() == AgentClass::Model).then(|| spec.text("model")).flatten();
     let public = if is_public { spec.to_string() } else { name.to_owned() };
-    RecordSeat { name: name.to_owned(), version, kind: kind_of(spec), spec: Some(public) }
+    RecordSeat { name: name.to_owned(), version, kind: kind_of(spec), model: None, spec: Some(public) }
 }
 
 /// Estimated reply time of an agent, in nanoseconds. Replies of a fast agent are computed without switching threads.

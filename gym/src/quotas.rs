@@ -20,12 +20,12 @@ pub enum Resource {
     /// Joins without a match.
     Joins,
     /// Memory for documents in environments, in bytes.
-    Said,
+    Documents,
 }
 
 impl Resource {
     /// Every resource with a quota.
-    pub const ALL: [Resource; 4] = [Resource::Envs, Resource::Matches, Resource::Joins, Resource::Said];
+    pub const ALL: [Resource; 4] = [Resource::Envs, Resource::Matches, Resource::Joins, Resource::Documents];
 
     /// Returns the resource's name in metrics and errors.
     pub fn name(self) -> &'static str {
@@ -33,7 +33,7 @@ impl Resource {
             Resource::Envs => "environments",
             Resource::Matches => "matches",
             Resource::Joins => "joins",
-            Resource::Said => "bytes of documents",
+            Resource::Documents => "bytes of documents",
         }
     }
 
@@ -42,7 +42,7 @@ impl Resource {
             Resource::Envs => limits.owner_envs,
             Resource::Matches => limits.owner_matches,
             Resource::Joins => limits.owner_joins,
-            Resource::Said => limits.owner_said_bytes,
+            Resource::Documents => limits.owner_document_bytes,
         }
     }
 }

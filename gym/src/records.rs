@@ -96,7 +96,8 @@ impl Recorder {
         };
         let mut history = RecordBuilder::begin(header).map_err(|e| e.to_string())?;
         episode.events.iter().cloned().try_for_each(|event| history.push(event)).map_err(|e| e.to_string())?;
-        let record = history.end(spec, &episode.returns, footer).map_err(|e| e.to_string())?;
+        let record =
+            history.end(spec, episode.teams.as_deref(), &episode.returns, footer).map_err(|e| e.to_string())?;
         let json = |value: serde_json::Result<String>| value.map_err(|e| e.to_string());
         let row = MatchRow {
             id: id.clone(),

@@ -42,7 +42,7 @@ impl GymSeating {
     /// Reserves quota for `bytes` more bytes of documents.
     pub fn reserve_documents(&self, bytes: usize) -> Result<Share, Box<Refusal>> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.account.take(Resource::Said, bytes, &self.limits).map_err(|e| Box::new(e.path("envs")))
+        self.account.take(Resource::Documents, bytes, &self.limits).map_err(|e| Box::new(e.path("envs")))
     }
 
     /// Resolves the players of the seats for `count` environments. The entry `"agent"` stands for
@@ -61,7 +61,7 @@ impl GymSeating {
                 players.push(None);
                 continue;
             }
-            let opponent = self.opponents.seat(seat, game, false).map_err(|e| Box::new(e.path("seats").at(at)))?;
+            let opponent = self.opponents.seat(seat, game, false).map_err(|e| Box::new(e.path("seats").index(at)))?;
             let plies = self.opponents.plies(&opponent.spec, game);
             search = search.max(plies);
             let agent = if plies > 0 { self.in_turn(opponent.agent) } else { opponent.agent };

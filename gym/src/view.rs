@@ -42,7 +42,7 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
     let phase = state.phase().map(str::to_owned);
     let mut seen = Viewed { phase, schema: schema.map(str::to_owned), ..Viewed::default() };
     for (at, wanted) in v.views.iter().enumerate() {
-        let wrong = |message: String| Box::new(field("views", message).at(at));
+        let wrong = |message: String| Box::new(field("views", message).index(at));
         if v.views.iter().take(at).any(|before| before == wanted) {
             return Err(wrong(format!("expected each view once, got {wanted:?} twice")));
         }

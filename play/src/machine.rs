@@ -14,6 +14,7 @@ mod advance;
 mod clock;
 mod end;
 pub mod interface;
+pub mod known_answers;
 mod match_log;
 mod narrator;
 mod replay_cursor;
@@ -290,7 +291,7 @@ impl MatchMachine {
         }
         let match_id = self.id().to_owned();
         let start = start.unwrap_or_default();
-        ServerMessage::Resync(Box::new(Resync { seq, match_id, start, events, turn, end }))
+        ServerMessage::Resync(Box::new(Resync { seq, match_id, seat: to.seat(), start, events, turn, end }))
     }
 
     /// Returns the open turn of a seat (the last turn in `frames`) with the current attempt number.

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use ludex_agents::{Agent, AgentClass, AgentSpec, MoveReply};
 use ludex_client::{Failure, Handler, MatchResult, TurnReply as Act, TurnRequest};
 use ludex_env::draw::{Key, key};
-use ludex_env::{AgentKey, Budget, GameRef, ObservedMove, PriorAttempt, Seat};
+use ludex_env::{AgentKey, Budget, GameRef, Journal, ObservedMove, PriorAttempt, Seat};
+use ludex_protocol::call::Call;
+use ludex_protocol::limits::Limits;
 use ludex_protocol::message::{MatchEvent, MatchFrame, MatchStart, Resync};
 use ludex_protocol::record::AgentKind;
 use ludex_protocol::{Move, plain_text};
@@ -37,14 +39,17 @@ pub struct RemoteAgent {
     tables: Mutex<Tables>,
 }
 
+/// A seat of a match, by match id and seat.
+type SeatKey = (String, Option<u32>);
+
 #[derive(Default)]
 struct Tables {
     begun: u64,
-    running: HashMap<String, Table>,
-    /// Observed history of each match.
-    past: HashMap<String, Vec<ObservedMove>>,
-    /// Open turn of each match.
-    open: HashMap<String, Open>,
+    running: HashMap<SeatKey, Table>,
+    /// Observed history of each seat.
+    past: HashMap<SeatKey, Vec<ObservedMove>>,
+    /// Open turn of each seat.
+    open: HashMap<SeatKey, Open>,
     /// Agents built so far, by game and parameters.
     agents: HashMap<String, (GameRef, Arc<dyn Agent>)>,
 }
@@ -97,7 +102,7 @@ impl RemoteAgent {
     /// Returns the game and agent of a match; the agent is built at the first turn.
     fn table(&self, start: &MatchStart) -> Result<Table, Failure> {
         let mut tables = self.tables.lock();
-        if let Some(table) = tables.running.get(&start.match_id) {
+        if let Some(table) = tables.running.get(&key_of(start)) {
             return Ok(table.clone());
         }
         let name = format!("{} {}", start.game, Value::Object(start.params.clone()));
@@ -121,14 +126,14 @@ impl RemoteAgent {
         tables.begun += 1;
         agent.enter();
         let table = Table { game, agent, key };
-        tables.running.insert(start.match_id.clone(), table.clone());
+        tables.running.insert(key_of(start), table.clone());
         Ok(table)
     }
 
     /// Returns the replies of this turn that were refused since the last reconnect.
     fn attempts(&self, ask: &TurnRequest) -> Vec<PriorAttempt> {
         let mut tables = self.tables.lock();
-        let open = tables.open.entry(ask.start.match_id.clone()).or_default();
+        let open = tables.open.entry(key_of(&ask.start)).or_default();
         if open.turn != ask.turn || ask.attempt == 0 {
             *open = Open { turn: ask.turn, ..Open::default() };
         }
@@ -150,8 +155,8 @@ impl Handler for RemoteAgent {
         if let (true, [only]) = (self.skips_forced, &choices[..]) {
             return Ok(act(MoveReply::id(*only)));
         }
-        let past = self.tables.lock().past.get(&ask.start.match_id).cloned().unwrap_or_default();
-        let (refused, name) = (self.attempts(&ask), ask.start.match_id.clone());
+        let past = self.tables.lock().past.get(&key_of(&ask.start)).cloned().unwrap_or_default();
+        let (refused, name) = (self.attempts(&ask), key_of(&ask.start));
         let answer = tokio::task::spawn_blocking(move || think(&table, &ask, &past, &refused)).await??;
         if let Some(open) = self.tables.lock().open.get_mut(&name) {
             open.given = answer.mv.clone();
@@ -160,7 +165,7 @@ impl Handler for RemoteAgent {
     }
 
     fn event(&self, event: &MatchEvent) {
-        append(self.tables.lock().past.entry(event.match_id.clone()).or_default(), &event.kind);
+        append(self.tables.lock().past.entry((event.match_id.clone(), event.viewer)).or_default(), &event.kind);
     }
 
     fn resync(&self, resync: &Resync) {
@@ -170,16 +175,16 @@ impl Handler for RemoteAgent {
                 append(&mut past, &event.kind);
             }
         }
-        self.tables.lock().past.insert(resync.match_id.clone(), past);
+        self.tables.lock().past.insert((resync.match_id.clone(), resync.seat), past);
     }
 
     fn ended(&self, played: &MatchResult) {
-        let mut tables = self.tables.lock();
-        if let Some(table) = tables.running.remove(&played.start.match_id) {
+        let (mut tables, at) = (self.tables.lock(), key_of(&played.start));
+        if let Some(table) = tables.running.remove(&at) {
             table.agent.leave();
         }
-        tables.past.remove(&played.start.match_id);
-        tables.open.remove(&played.start.match_id);
+        tables.past.remove(&at);
+        tables.open.remove(&at);
         drop(tables);
         (self.on_end)(played);
     }
@@ -189,6 +194,10 @@ impl Drop for RemoteAgent {
     fn drop(&mut self) {
         self.tables.lock().running.drain().for_each(|(_, table)| table.agent.leave());
     }
+}
+
+fn key_of(start: &MatchStart) -> SeatKey {
+    (start.match_id.clone(), start.seat)
 }
 
 fn think(
@@ -202,8 +211,50 @@ fn think(
     let legal: Vec<u32> = ask.legal.iter().collect();
     let question =
         ludex_env::MoveRequest::on_view(&*view, ask.seat() as Seat, ask.turn, &legal, AgentKey::Own(&table.key));
-    let budget = Budget::default().with_deadline(deadline(ask));
-    Ok(table.agent.act(&question.with_history(past).with_attempts(refused).with_budget(budget))?)
+    let (budget, calls) = (Budget::default().with_deadline(deadline(ask)), CallLog::default());
+    let question = question.with_history(past).with_attempts(refused).with_budget(budget).with_journal(&calls);
+    let mut answer = table.agent.act(&question)?;
+    answer.notes.more.extend(calls.texts());
+    Ok(answer)
+}
+
+/// Calls of a language model during one turn, for the notes of the act.
+#[derive(Default)]
+struct CallLog(Mutex<Vec<Call>>);
+
+impl Journal for CallLog {
+    fn find(&self, _key: &str) -> Option<Value> {
+        None
+    }
+
+    fn keep(&self, _key: &str, entry: &Value) -> Result<(), String> {
+        self.0.lock().push(serde_json::from_value(entry.clone()).map_err(|e| e.to_string())?);
+        Ok(())
+    }
+}
+
+impl CallLog {
+    /// Returns the notes `model`, `prompt`, `answer` and `reasoning`. The texts of several calls are separated by lines, and
+    /// cut where they exceed the server's default limit of a text.
+    fn texts(self) -> Vec<(String, Value)> {
+        let calls = self.0.into_inner();
+        let Some(model) = calls.first().map(|call| call.model.clone()) else { return Vec::new() };
+        let join = |text: &dyn Fn(&Call) -> String| {
+            let mut all =
+                calls.iter().map(text).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n---\n\n");
+            all.truncate(all.floor_char_boundary(Limits::default().text_bytes as usize));
+            all
+        };
+        let prompt = |call: &Call| call.messages.iter().map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n");
+        let texts = [
+            ("model", model),
+            ("prompt", join(&prompt)),
+            ("answer", join(&|call| call.answer.clone())),
+            ("reasoning", join(&|call| call.reasoning.clone().unwrap_or_default())),
+        ];
+        let notes = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        notes.map(|(name, text)| (name.to_owned(), text.into())).collect()
+    }
 }
 
 fn deadline(ask: &TurnRequest) -> Option<Instant> {
@@ -215,7 +266,7 @@ fn act(answer: MoveReply) -> Act {
     let act = match answer.mv {
         Some(Move::Id(a)) => Act::action(a),
         Some(Move::Text(text)) => Act::text(text),
-        Some(Move::Document(document)) => Act::proposal(document),
+        Some(Move::Document(document)) => Act::document(document),
         None => Act::resign(),
     };
     if answer.notes.is_empty() { act } else { act.with_notes(answer.notes) }

@@ -54,7 +54,7 @@ pub struct RunPart {
     /// Excerpts of the game to play instead of whole games, if any.
     pub excerpts: Excerpts,
     /// Policy that selects the move requests whose replies are cached.
-    pub once: CachePolicy,
+    pub caching: CachePolicy,
 }
 
 impl RunPart {
@@ -102,7 +102,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunPart>
         }
         let suite = &plan.suite;
         let match_seeds = planned.match_seeds(seeds(&suite.name, suite.seed, &planned.part.id, secret), suite.deals);
-        let once = CachePolicy::new(&planned.part.once, match_seeds.of(&[], 0, 0));
+        let caching = CachePolicy::new(&planned.part.cache_answers, match_seeds.of(&[], 0, 0));
         out.push(RunPart {
             id: planned.part.id.clone(),
             rooms,
@@ -111,7 +111,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunPart>
             seeds: match_seeds,
             own_opponents,
             excerpts: planned.excerpts.clone(),
-            once,
+            caching,
         });
     }
     Ok(out)

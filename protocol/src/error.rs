@@ -150,7 +150,7 @@ pub struct Refusal {
     pub path: Option<Box<str>>,
     /// Index of the invalid entry in the list at `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<u32>,
+    pub index: Option<u32>,
     /// Received value, possibly truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub got: Option<Box<Value>>,
@@ -218,7 +218,7 @@ impl Refusal {
             retry: code.retry(),
             after_ms: None,
             path: None,
-            at: None,
+            index: None,
             got: None,
             allowed: None,
             nearest: None,
@@ -246,8 +246,8 @@ impl Refusal {
     }
 
     /// Sets the position of the invalid entry.
-    pub fn at(mut self, at: usize) -> Self {
-        self.at = Some(u32::try_from(at).unwrap_or(u32::MAX));
+    pub fn index(mut self, index: usize) -> Self {
+        self.index = Some(u32::try_from(index).unwrap_or(u32::MAX));
         self
     }
 

@@ -19,7 +19,7 @@ pub struct Limits {
     /// Maximum size in bytes of all messages except `reset`, `step`, `restore`, `clone` and `snapshot`.
     pub request_bytes: u64,
     /// Maximum number of entries of one list or map. `batch` limits lists with one entry per environment.
-    pub list: u32,
+    pub list_entries: u32,
     /// Maximum nesting depth of maps and lists, including the message itself.
     pub depth: u32,
     /// Maximum number of requests without a reply.
@@ -48,13 +48,15 @@ pub struct Limits {
     /// Maximum number of joins over all sessions of one owner.
     pub owner_joins: u32,
     /// Maximum memory in bytes for documents in the environments of all sessions of one owner.
-    pub owner_said_bytes: u32,
+    pub owner_document_bytes: u32,
     /// Maximum number of unfinished runs per owner.
     pub owner_runs: u32,
     /// Maximum size in bytes of one text in a message, such as a name, the text of a move or a document.
     pub text_bytes: u32,
-    /// Maximum size of the notes of one act, in bytes of JSON.
+    /// Maximum size of the notes of one act, in bytes of JSON, without the texts that `transcript_bytes` limits.
     pub notes_bytes: u32,
+    /// Maximum size in bytes of the texts `prompt`, `answer` and `reasoning` in the notes of one act.
+    pub transcript_bytes: u32,
     /// Milliseconds without a message after which a connection without seats and environments is closed.
     pub idle_ms: u64,
     /// Milliseconds for which a disconnected session can be resumed and its seats are reserved.
@@ -83,8 +85,8 @@ impl Default for Limits {
         Limits {
             frame_bytes: 16 << 20,
             message_bytes: 16 << 20,
-            request_bytes: 256 << 10,
-            list: 1_024,
+            request_bytes: 512 << 10,
+            list_entries: 1_024,
             depth: 64,
             window: 256,
             requests_per_s: 20_000,
@@ -98,10 +100,11 @@ impl Default for Limits {
             owner_envs: 1 << 20,
             owner_matches: 4_096,
             owner_joins: 4_096,
-            owner_said_bytes: 1 << 28,
+            owner_document_bytes: 1 << 28,
             owner_runs: 256,
             text_bytes: 64 << 10,
             notes_bytes: 16 << 10,
+            transcript_bytes: 256 << 10,
             idle_ms: 300_000,
             grace_ms: 60_000,
             hello_ms: 10_000,
@@ -124,7 +127,8 @@ impl Limits {
 
     /// Checks each text of a list against `text_bytes`.
     pub(crate) fn texts<'t>(&self, path: &str, texts: impl Iterator<Item = &'t String>) -> Result<(), Refusal> {
-        let mut checked = texts.enumerate().map(|(at, text)| self.text(path, text).map_err(|refusal| refusal.at(at)));
+        let mut checked =
+            texts.enumerate().map(|(at, text)| self.text(path, text).map_err(|refusal| refusal.index(at)));
         checked.find(Result::is_err).unwrap_or(Ok(()))
     }
 
@@ -133,9 +137,12 @@ impl Limits {
         measure(path, json_bytes(document), self.text_bytes)
     }
 
-    /// Checks the JSON size of notes against `notes_bytes`.
+    /// Checks the JSON size of notes against `notes_bytes` and `transcript_bytes`.
     pub(crate) fn notes(&self, path: &str, notes: &Notes) -> Result<(), Refusal> {
-        measure(path, json_bytes(notes), self.notes_bytes)
+        let texts = ["prompt", "answer", "reasoning"].map(|name| notes.more.get(name).map_or(0, json_bytes));
+        let transcript = texts.iter().sum();
+        measure(path, transcript, self.transcript_bytes)?;
+        measure(path, json_bytes(notes) - transcript, self.notes_bytes)
     }
 }
 

@@ -16,7 +16,7 @@ pub enum Move {
     Id(i64),
     /// Move as text: a string on the wire.
     Text(String),
-    /// Move as a document, such as a proposal: a map or a list on the wire.
+    /// Move as a document: a map or a list on the wire.
     Document(Value),
 }
 

@@ -15,7 +15,7 @@ use crate::spec::Params;
 mod line;
 
 /// Version of the record format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The fields after `events`, known at the end of the episode.
 pub const FOOTER: [&str; 12] = [
@@ -232,6 +232,9 @@ pub struct RecordSeat {
     /// Kind of the agent.
     #[serde(default, deserialize_with = "or_default")]
     pub kind: AgentKind,
+    /// Model that the agent is based on, as the agent's client states it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Agent spec, if the server ran the agent; for an agent that the operator configured, its configured name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
@@ -248,8 +251,8 @@ pub struct RefusedMove {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Submitted move as a document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proposal: Option<Value>,
+    #[serde(default, alias = "proposal", skip_serializing_if = "Option::is_none")]
+    pub document: Option<Value>,
     /// Reason of the refusal.
     pub code: ErrorCode,
     /// Issues found in the document.
@@ -271,7 +274,7 @@ pub struct ChanceRecord {
     pub action: Option<u32>,
 }
 
-/// A seat's move in a record. Either `action` or `said` is present. Both are absent if hidden from the reader of a
+/// A seat's move in a record. Either `action` or `document` is present. Both are absent if hidden from the reader of a
 /// running match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -284,8 +287,8 @@ pub struct MoveRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<u32>,
     /// Canonical form of the document or utterance.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<Value>,
+    #[serde(default, alias = "said", skip_serializing_if = "Option::is_none")]
+    pub document: Option<Value>,
     /// Thinking time in milliseconds.
     #[serde(default, deserialize_with = "or_default")]
     pub ms: u64,
@@ -320,7 +323,7 @@ pub enum RecordEvent {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
-    /// Version of the record format, currently 1.
+    /// Version of the record format, currently 2.
     pub ludex: u32,
     /// Id of the episode; equal to the match id for a match.
     pub episode: String,
@@ -526,9 +529,9 @@ impl RecordParts {
         let part =
             |name: &str, e: serde_json::Error| RecordError { message: format!("{name}: {}", damaged(e).message) };
         let header: Header = serde_json::from_value(Value::Object(self.header)).map_err(|e| part("header", e))?;
-        if header.ludex != VERSION {
+        if !(1..=VERSION).contains(&header.ludex) {
             return Err(RecordError {
-                message: format!("expected record format {VERSION}, got format {}", header.ludex),
+                message: format!("expected record format 1 to {VERSION}, got format {}", header.ludex),
             });
         }
         let mut events = Vec::with_capacity(self.events.len());
@@ -548,7 +551,7 @@ mod tests {
 
     fn sample() -> Value {
         json!({
-            "ludex": 1, "episode": "m_7c", "number": 0, "flags": [], "game": "tic_tac_toe", "params": {}, "rules": 1,
+            "ludex": 2, "episode": "m_7c", "number": 0, "flags": [], "game": "tic_tac_toe", "params": {}, "rules": 1,
             "hash": "9d0c41aa", "server": "ludex/0.1.0",
             "seats": [{"name": "mybot", "version": "0.1", "kind": "bot"}, {"name": "random", "kind": "bot", "spec": "random"}],
             "rated": false, "clock": {"move_ms": 10000}, "illegal": {"policy": "forfeit", "tries": 3},
@@ -557,7 +560,7 @@ mod tests {
                 {"kind": "chance", "action": 3},
                 {"kind": "move", "seat": 0, "turn": 0, "action": 4, "ms": 12,
                  "tries": [{"action": 9, "code": "illegal_action", "ms": 3}], "notes": {}},
-                {"kind": "move", "seat": 1, "turn": 0, "said": {"text": "..."}, "ms": 5, "more": true},
+                {"kind": "move", "seat": 1, "turn": 0, "document": {"text": "..."}, "ms": 5, "more": true},
                 {"kind": "move", "seat": 0, "turn": 1, "action": 1, "ms": 0, "forced": true,
                  "notes": {"say": "hm", "tokens": {"in": 5, "out": 1}, "mood": [1]}}
             ],
@@ -573,6 +576,20 @@ mod tests {
         let record = Record::parse(&line).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&record.to_line().unwrap()).unwrap(), sample());
         assert_eq!(Record::parse(&record.to_line().unwrap()).unwrap(), record);
+    }
+
+    #[test]
+    fn record_of_format_1_keeps_its_field_names() {
+        let mut value = sample();
+        value["ludex"] = json!(1);
+        let tried = json!([{"proposal": {"text": "!"}, "code": "unparsed", "ms": 3}]);
+        value["events"][1]["tries"] = tried;
+        let document = value["events"][2].as_object_mut().unwrap().remove("document").unwrap();
+        value["events"][2]["said"] = document;
+        let record = Record::parse(&value.to_string()).unwrap();
+        let RecordEvent::Move(m) = &record.events[2] else { panic!("a move") };
+        assert_eq!(m.document, Some(json!({"text": "..."})));
+        assert_eq!(serde_json::from_str::<Value>(&record.to_line().unwrap()).unwrap(), value);
     }
 
     #[test]
@@ -608,8 +625,8 @@ mod tests {
         let error = Record::parse(&value.to_string()).unwrap_err().to_string();
         assert!(error.contains("events[1]") && error.contains("\"x\""), "{error}");
         value = sample();
-        value["ludex"] = json!(2);
-        assert!(Record::parse(&value.to_string()).unwrap_err().to_string().contains("format 2"));
+        value["ludex"] = json!(3);
+        assert!(Record::parse(&value.to_string()).unwrap_err().to_string().contains("format 3"));
         assert!(Record::parse("{\"ludex\":1,").unwrap_err().to_string().contains("column"));
         assert!(Record::parse("[]").is_err());
     }

@@ -263,7 +263,7 @@ pub struct Spec {
     pub views: Views,
     /// JSON Schemas of documents by phase, for games whose moves are documents or utterances.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub proposals: Option<BTreeMap<String, Value>>,
+    pub document_schemas: Option<BTreeMap<String, Value>>,
     /// JSON Schema of the parameters.
     pub params_schema: Value,
     /// Named sets of parameters, by name.

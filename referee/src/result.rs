@@ -31,7 +31,7 @@ pub struct GameResult {
     /// True if an illegal move ended the match and the plan schedules a replacement. The match then does not count.
     pub replayed: bool,
     pub rated: bool,
-    /// First of the flags that mark the match as special, e.g. `peek`.
+    /// First of the flags that mark the match as special, e.g. `peek`, other than [`MULTI_SEAT`].
     pub flag: Option<String>,
     /// Reason for the end of the episode.
     pub reason: EndReason,
@@ -100,6 +100,9 @@ pub struct SeatMark {
     /// not move, the index of the seat's next turn.
     pub turn: u32,
 }
+
+/// The flag of a match in which one client has several seats, and so sees what each of them sees. Such a match counts.
+pub const MULTI_SEAT: &str = "multi_seat";
 
 /// Name of the mark from the move note `emotion`: a letter from `A` (desperate) to `E` (excited).
 pub const EMOTION: &str = "emotion";
@@ -212,7 +215,7 @@ impl GameResult {
             order: 0,
             replayed: false,
             rated: header.rated,
-            flag: header.flags.first().cloned(),
+            flag: header.flags.iter().find(|flag| *flag != MULTI_SEAT).cloned(),
             reason,
             at_fault,
             moves,
@@ -268,5 +271,5 @@ fn part_of(run: &str, episode: &str) -> Option<String> {
 
 /// Returns true if the agent chose the move; false for a forced move and for a turn without a move.
 fn is_own(m: &MoveRecord) -> bool {
-    !m.forced && (m.action.is_some() || m.said.is_some())
+    !m.forced && (m.action.is_some() || m.document.is_some())
 }

@@ -89,6 +89,9 @@ pub struct Suite {
     /// Variants of the candidates, each of which replaces its candidate in all parts.
     #[serde(default, rename = "variant", skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Variant>,
+    /// True if the variants of a candidate play different deals, because one client plays all of them.
+    #[serde(skip)]
+    pub separate_variants: bool,
     #[serde(default, rename = "summary", skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<Summary>,
     /// Parts, in the order in which reports list them.
@@ -286,8 +289,8 @@ pub struct PartSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<u32>,
     /// Phases whose replies are cached by game, seat and view. Later matches reuse the cached replies.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub once: Vec<String>,
+    #[serde(default, alias = "once", skip_serializing_if = "Vec::is_empty")]
+    pub cache_answers: Vec<String>,
     /// True if a draw is the best possible result against the top level; progress then counts draws.
     #[serde(default)]
     pub drawn: bool,
@@ -493,7 +496,7 @@ impl PartSpec {
             MetricQuery::new(ask)?.check_marks(&*game)?;
         }
         starts::check(self, &game, files)?;
-        self.check_once(&game)?;
+        self.check_cache_answers(&game)?;
         check_names(&self.variants)
     }
 
@@ -505,16 +508,18 @@ impl PartSpec {
         games.load(&self.game).map_err(|e| e.to_string())
     }
 
-    /// Checks that the game has the phases in `once`.
-    fn check_once(&self, game: &GameRef) -> Result<(), String> {
-        let schemas = game.spec().proposals.iter().flat_map(|schemas| schemas.keys());
+    /// Checks that the game has the phases in `cache_answers`.
+    fn check_cache_answers(&self, game: &GameRef) -> Result<(), String> {
+        let schemas = game.spec().document_schemas.iter().flat_map(|schemas| schemas.keys());
         let phases: BTreeSet<&str> = schemas.map(|key| key.split('/').next().unwrap_or(key)).collect();
-        match self.once.iter().find(|name| !phases.contains(name.as_str())) {
+        match self.cache_answers.iter().find(|name| !phases.contains(name.as_str())) {
             None => Ok(()),
-            Some(other) if phases.is_empty() => Err(format!("once = {other:?}: {} has no phases", game.spec().string)),
+            Some(other) if phases.is_empty() => {
+                Err(format!("cache_answers = {other:?}: {} has no phases", game.spec().string))
+            }
             Some(other) => {
                 let phases = phases.into_iter().collect::<Vec<_>>().join(", ");
-                Err(format!("once: expected phases of {} ({phases}), got {other:?}", game.spec().string))
+                Err(format!("cache_answers: expected phases of {} ({phases}), got {other:?}", game.spec().string))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Records for tests: random play through the type-erased games, in the format of a server.
 
-use ludex_env::{Draw, GameRef, Outcomes, Stream, ToMove};
+use ludex_env::{Draw, DynState, GameRef, Outcomes, Stream, ToMove};
 use ludex_protocol::error::ErrorCode;
 use ludex_protocol::record::{
     AgentKind, ChanceRecord, Clock, EndReason, Footer, Header, IllegalMoveRules, MoveRecord, Record, RecordEvent,
@@ -24,7 +24,7 @@ pub fn refused_move(action: i64) -> RefusedMove {
     RefusedMove {
         action: Some(action),
         text: None,
-        proposal: None,
+        document: None,
         code: ErrorCode::IllegalAction,
         issues: Vec::new(),
         ms: 1,
@@ -74,7 +74,7 @@ pub fn play(game: &str, names: &[&str], seed: u64) -> Record {
             }
         }
     }
-    close(&mut record, game.spec(), state.returns(), EndReason::Finished, None);
+    close(&mut record, game.spec(), &*state, EndReason::Finished, None);
     record.footer.seed = Some(seed.to_string());
     record.footer.salt = Some(hex::encode(SALT));
     seal(record)
@@ -89,9 +89,10 @@ fn header(game: &GameRef, names: &[&str], seed: u64) -> Header {
         version: None,
         kind: AgentKind::Bot,
         spec: (*name == "random").then(|| "random".into()),
+        ..RecordSeat::default()
     };
     Header {
-        ludex: 1,
+        ludex: ludex_protocol::record::VERSION,
         episode: format!("m_{seed}_{}", names.join("_")),
         game: spec.game.clone(),
         params: spec.params.clone(),
@@ -108,13 +109,14 @@ fn header(game: &GameRef, names: &[&str], seed: u64) -> Header {
     }
 }
 
-/// Sets the returns, outcome, end reason and seat at fault of a record.
-pub fn close(record: &mut Record, spec: &Spec, mut returns: Vec<f64>, reason: EndReason, at_fault: Option<usize>) {
+/// Sets the returns, outcome, end reason and seat at fault of a record that ends in `state`.
+fn close(record: &mut Record, spec: &Spec, state: &dyn DynState, reason: EndReason, at_fault: Option<usize>) {
+    let mut returns = state.returns();
     if let Some(offender) = at_fault {
         ludex_env::batch::forfeit(spec, offender, &mut returns);
     }
     record.footer = Footer {
-        outcome: outcomes(spec, &returns, reason, at_fault),
+        outcome: outcomes(spec, state.teams().as_deref(), &returns, reason, at_fault),
         returns,
         reason: Some(reason),
         ended: Some("2026-11-20T20:01:00.000Z".into()),
@@ -144,7 +146,7 @@ pub fn break_off(record: &mut Record, keep: usize, reason: EndReason, at_fault: 
             },
         }
     }
-    close(record, game.spec(), state.returns(), reason, at_fault);
+    close(record, game.spec(), &*state, reason, at_fault);
 }
 
 /// Returns the record with a recomputed digest.

@@ -407,7 +407,8 @@ fn result(
     if !same(&expected, returns) {
         return wrong(format!("expected returns {expected:?} from the events{by}, got {returns:?}"));
     }
-    let decided = outcomes(spec, &expected, reason, at_fault);
+    let teams = ending.teams.as_deref().filter(|_| record.header.ludex > 1);
+    let decided = outcomes(spec, teams, &expected, reason, at_fault);
     if decided != *outcome {
         return wrong(format!(
             "expected outcome {} from returns {returns:?}{by}, got {}",

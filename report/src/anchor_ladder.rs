@@ -204,7 +204,7 @@ impl AnchorLadder {
     /// Returns a message for each anchor that is too close to the level below, or too far above it. A score must be in
     /// [`WANTED`], but the score of the highest level may be higher. The interval of a mean return must lie above the
     /// intervals of the level below.
-    pub fn strays(&self, rows: &[AnchorRow]) -> Vec<String> {
+    pub fn rungs_out_of_range(&self, rows: &[AnchorRow]) -> Vec<String> {
         let top = rows.iter().map(|r| r.anchor.level).max().unwrap_or(0);
         let mut out = Vec::new();
         for AnchorRow { anchor: a, found } in rows.iter().filter(|r| r.anchor.level > 0) {

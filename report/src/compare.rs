@@ -132,7 +132,7 @@ pub struct Comparison {
     /// Number of excluded matches without a partner, of the first and of the second agent.
     pub unpaired: [usize; 2],
     /// Numbers of excluded matches, of the first and of the second agent, by part, game and opponents.
-    pub left_out: BTreeMap<String, [usize; 2]>,
+    pub excluded: BTreeMap<String, [usize; 2]>,
     /// Unpaired differences in the games that both agents played; empty if there are pairs.
     pub fallback: Vec<Unpaired>,
 }
@@ -152,16 +152,16 @@ pub struct Unpaired {
 pub fn compare(first: &[ComparedMatch], second: &[ComparedMatch]) -> Comparison {
     let mut partners: BTreeMap<Terms, Vec<&ComparedMatch>> = BTreeMap::new();
     second.iter().rev().for_each(|side| partners.entry(Terms::of(side)).or_default().push(side));
-    let mut left_out: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    let mut excluded: BTreeMap<String, [usize; 2]> = BTreeMap::new();
     let mut pairs = Vec::new();
     for side in first {
         match partners.get_mut(&Terms::of(side)).and_then(Vec::pop) {
             Some(partner) => pairs.push((side, partner)),
-            None => left_out.entry(label(side)).or_default()[0] += 1,
+            None => excluded.entry(label(side)).or_default()[0] += 1,
         }
     }
     for side in partners.values().flatten() {
-        left_out.entry(label(side)).or_default()[1] += 1;
+        excluded.entry(label(side)).or_default()[1] += 1;
     }
     let games: BTreeSet<&str> = pairs.iter().map(|(a, _)| a.game.as_str()).collect();
     let of =
@@ -175,8 +175,8 @@ pub fn compare(first: &[ComparedMatch], second: &[ComparedMatch]) -> Comparison 
     Comparison {
         games,
         all: row("all", &scored, one),
-        unpaired: [0, 1].map(|k| left_out.values().map(|n| n[k]).sum()),
-        left_out,
+        unpaired: [0, 1].map(|k| excluded.values().map(|n| n[k]).sum()),
+        excluded,
         fallback: if pairs.is_empty() { fallback(first, second) } else { Vec::new() },
     }
 }

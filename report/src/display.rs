@@ -38,9 +38,9 @@ pub fn step(record: &Record, step: &ReplayStep<'_>) -> Option<String> {
 /// Returns the text of a move as its mover sees it; `None` for an event without a move.
 pub fn move_text(state: &dyn DynState, m: &MoveRecord) -> Option<String> {
     let (seat, viewer) = (m.seat as usize, Viewer::Seat(m.seat as usize));
-    match (m.action, &m.said) {
+    match (m.action, &m.document) {
         (Some(action), _) => Some(state.view(viewer).action_text(seat, action)),
-        (None, Some(said)) => Some(state.seen_said(viewer, seat, said).text.unwrap_or_default()),
+        (None, Some(document)) => Some(state.observe_document(viewer, seat, document).text.unwrap_or_default()),
         (None, None) => None,
     }
 }

@@ -7,6 +7,7 @@ pub mod describe;
 pub mod episode;
 pub mod metric_rows;
 pub mod plan_progress;
+pub mod reported_calls;
 pub mod run_files;
 pub mod settings;
 pub mod signature;

@@ -247,9 +247,9 @@ impl<'a> TranscriptBuilder<'a> {
             RecordEvent::Move(m) if viewer == Viewer::Seat(m.seat as usize) => None,
             RecordEvent::Move(m) => {
                 let seat = m.seat as usize;
-                let seen = match (m.action, &m.said) {
+                let seen = match (m.action, &m.document) {
                     (Some(action), _) => before.seen(viewer, Mover::Seat(seat), action),
-                    (None, Some(said)) => before.seen_said(viewer, seat, said),
+                    (None, Some(document)) => before.observe_document(viewer, seat, document),
                     (None, None) => return None,
                 };
                 let say = m.notes.as_ref().and_then(|n| n.say.as_ref()).map(|say| format!("; says: {say}"));

@@ -118,7 +118,7 @@ impl Bot {
         joined["join"].as_str().expect("a name").to_owned()
     }
 
-    /// Answers a turn; `mv` has one of the fields `action`, `text` and `proposal`, and optional further fields of the
+    /// Answers a turn; `mv` has one of the fields `action`, `text` and `document`, and optional further fields of the
     /// act.
     ///
     /// # Panics

@@ -3,13 +3,21 @@
 import type {
   Accepted, Enrol, ErrorMessage, EventMessage, MatchEnd, MatchEvent as Event, MatchStart, Refused, TurnMessage as Turn, Welcome,
 } from '../../clients/typescript/src/messages.js';
-import { Session } from '../../clients/typescript/src/session.js';
+import { seatOf, Session } from '../../clients/typescript/src/session.js';
 import { type Choice, MoveInput, showPicture } from './board.js';
 import { announce, copyText, createElement, find, socketUrl } from './dom.js';
 import { eventItem, eventText, isStep, resultText, seatNames, seatRoles } from './event-list.js';
 import { inviteLink, type PlayRequest } from './play-request.js';
 
 type MatchMessage = Extract<EventMessage, { match: string }>;
+
+/** One seat of the person in a match. */
+interface OwnSeat {
+  start: MatchStart;
+  events: Event[];
+  /** Open turn. */
+  turn?: Turn;
+}
 
 const VIEWS = ['picture', 'texts'] as const;
 
@@ -18,7 +26,7 @@ const FORCED_DELAY_MS = 600;
 /** Delay in ms before the status reports that a move is being sent. */
 const SENDING_DELAY_MS = 300;
 
-/** One match that a person plays, with its board, seats, clocks and moves. */
+/** One match that a person plays in one seat or several, with its board, seats, clocks and moves. */
 export class LiveMatch {
   readonly #session: Session;
   readonly #input = new MoveInput(find('#board'), find('#choices'), find('#hint'));
@@ -30,8 +38,12 @@ export class LiveMatch {
   readonly #down = new Set<'socket' | 'network'>();
   #over = false;
   #match?: string;
+  /** Seats of the person. The page displays one of them at a time. */
+  readonly #own = new Map<number, OwnSeat>();
+  /** Start of the match for the displayed seat. */
   #start?: MatchStart;
   #names: string[] = [];
+  /** Open turn of the displayed seat. */
   #turn?: Turn;
   #steps = 0;
   #clock?: ReturnType<typeof setInterval>;
@@ -117,8 +129,9 @@ export class LiveMatch {
 
   /** Displays the player to move. */
   #showTurn(): void {
-    if (this.#turn) return this.#setStatus('Your turn.');
-    const other = this.#names.length === 2 ? this.#names[1 - (this.#start?.seat ?? 0)] : undefined;
+    const seat = this.#start?.seat ?? 0;
+    if (this.#turn) return this.#setStatus(this.#own.size > 1 ? `Your turn as ${this.#names[seat]}.` : 'Your turn.');
+    const other = this.#names.length === 2 && this.#own.size === 1 ? this.#names[1 - seat] : undefined;
     this.#setStatus(other === undefined ? 'Waiting for the other players.' : `${other} to move.`);
   }
 
@@ -168,7 +181,9 @@ export class LiveMatch {
     if (message.type === 'progress') return this.#progress(message.done, message.due);
     if (message.type === 'run_end') return this.#onRunEnd(message.run);
     if (!('match' in message)) return;
-    this.#session.seen[message.match] = message.seq;
+    const { seen } = this.#session;
+    // A turn may be sent again with its old number.
+    if (message.type === 'resync' || message.seq > seen.get(seatOf(message))) seen.set(seatOf(message), message.seq);
     // Skips the repeated end of a match that an earlier page of the run has displayed.
     if (this.request.enrol && message.type === 'resync' && message.end && message.match !== this.#match) return;
     if (this.#buffer && message.match !== this.#match) this.#buffer.push(message);
@@ -176,17 +191,47 @@ export class LiveMatch {
   }
 
   #apply(message: MatchMessage): void {
-    if (message.type === 'match_start') this.#onStart(message);
-    if (message.match !== this.#match && message.type !== 'resync') return;
-    if (message.type === 'event') this.#onMatchEvent(message);
-    if (message.type === 'turn') this.#onTurn(message);
-    if (message.type === 'match_end') this.#onEnd(message);
+    const seat = seatOf(message).seat ?? 0;
+    if (message.type === 'match_start') this.#addSeat(seat, { start: message, events: [] });
     if (message.type === 'resync') {
-      this.#onStart(message.start);
-      for (const event of message.events ?? []) if (event.type === 'event') this.#onMatchEvent(event as Event);
+      const events = (message.events ?? []).filter((event) => event.type === 'event') as Event[];
+      this.#addSeat(seat, { start: message.start, events, turn: message.turn });
       if (message.end) this.#onEnd(message.end);
-      else if (message.turn) this.#onTurn(message.turn);
     }
+    const own = this.#own.get(seat);
+    if (message.match !== this.#match || !own) return;
+    const isShown = seat === (this.#start?.seat ?? 0);
+    if (message.type === 'event') {
+      own.events.push(message);
+      if (isShown) this.#onMatchEvent(message);
+    }
+    if (message.type === 'turn') {
+      if (own.turn?.turn === message.turn && (message.try ?? 0) < (own.turn.try ?? 0)) return;
+      own.turn = message;
+      if (isShown) this.#onTurn(message);
+      else if (!this.#turn) this.#showSeat(own);
+    }
+    if (message.type === 'match_end') this.#onEnd(message);
+  }
+
+  /** Adds or replaces a seat of the person. A seat of another match replaces all seats. */
+  #addSeat(seat: number, own: OwnSeat): void {
+    if (own.start.match !== this.#match) {
+      this.#own.clear();
+      this.#match = own.start.match;
+      this.#turn = undefined;
+      this.#start = undefined;
+    }
+    this.#own.set(seat, own);
+    if (!this.#start || seat === (this.#start.seat ?? 0) || (own.turn && !this.#turn)) return this.#showSeat(own);
+    find(`#seats [data-seat="${seat}"] small`).textContent = 'you';
+  }
+
+  /** Displays the match from a seat of the person. */
+  #showSeat({ start, events, turn }: OwnSeat): void {
+    this.#onStart(start);
+    for (const event of events) this.#onMatchEvent(event, false);
+    if (turn) this.#onTurn(turn);
   }
 
   // ---- runs
@@ -219,6 +264,7 @@ export class LiveMatch {
     this.#buffer = undefined;
     for (const id of ['#again', '#watch']) find(id).hidden = true;
     this.#match = undefined;
+    this.#start = undefined;
     this.#clear('Waiting for the next match …');
     for (const message of buffered) this.#apply(message);
   }
@@ -233,7 +279,6 @@ export class LiveMatch {
   // ---- the match
 
   #onStart(start: MatchStart): void {
-    this.#match = start.match;
     this.#start = start;
     this.#names = seatNames(start);
     this.#steps = 0;
@@ -247,7 +292,7 @@ export class LiveMatch {
       });
       const away = createElement('small', 'away', { class: 'away' });
       away.hidden = true;
-      item.append(createElement('bdi', name), ' ', createElement('small', seat === start.seat ? 'you' : kind), ' ', away, ' ', createElement('span', '', { class: 'clock' }));
+      item.append(createElement('bdi', name), ' ', createElement('small', this.#own.has(seat) ? 'you' : kind), ' ', away, ' ', createElement('span', '', { class: 'clock' }));
       return item;
     });
     find('#seats').replaceChildren(...seats);
@@ -261,14 +306,14 @@ export class LiveMatch {
     void this.#showFirst();
   }
 
-  #onMatchEvent(event: Event): void {
+  #onMatchEvent(event: Event, isNew = true): void {
     if (isStep(event)) this.#steps++;
     this.#list.append(eventItem(event, this.#names, isStep(event) ? this.#steps : undefined));
     this.#list.scrollTop = this.#list.scrollHeight;
     if (event.kind === 'presence') find(`#seats [data-seat="${event.seat}"] .away`).hidden = event.online;
     const svg = event.view?.picture?.svg;
     if (svg !== undefined) showPicture(find('#board'), svg);
-    if (event.kind !== 'phase') announce(eventText(event, this.#names));
+    if (isNew && event.kind !== 'phase') announce(eventText(event, this.#names));
   }
 
   /** Displays the public position until the seat's own view arrives. */
@@ -280,7 +325,6 @@ export class LiveMatch {
   }
 
   #onTurn(turn: Turn): void {
-    if (this.#turn && turn.turn === this.#turn.turn && (turn.try ?? 0) < (this.#turn.try ?? 0)) return;
     this.#turn = turn;
     const picture = turn.view?.picture;
     if (picture) showPicture(find('#board'), picture.svg);
@@ -312,16 +356,18 @@ export class LiveMatch {
 
   #act(move: { action: number } | { text: string }): void {
     const turn = this.#turn!;
-    const act = { match: turn.match, turn: turn.turn, try: turn.try ?? 0, ...move };
+    const { match, seat } = turn;
+    const act = { match, seat, turn: turn.turn, try: turn.try ?? 0, ...move };
     this.#setStatus('');
     const sending = setTimeout(() => this.#setStatus('Sending your move …'), SENDING_DELAY_MS);
     this.#session.post('act', act, (reply: Accepted | Refused | ErrorMessage) => {
       clearTimeout(sending);
+      // The turn may have been sent again meanwhile.
+      const isOpen = this.#turn?.match === match && this.#turn.seat === seat && this.#turn.turn === turn.turn;
       if (reply.type === 'accepted') {
-        const own = this.#start?.seat ?? 0;
-        if (this.#turn === turn) {
-          this.#turn = undefined;
-          this.#banks[own] = reply.bank_ms ?? this.#banks[own] ?? 0;
+        if (isOpen) {
+          this.#banks[seat] = reply.bank_ms ?? this.#banks[seat] ?? 0;
+          if (this.#closeTurn(turn)) return;
           this.#runClocks();
         }
         // `match_end` may precede this reply.
@@ -329,21 +375,34 @@ export class LiveMatch {
       } else if (reply.type === 'refused') {
         this.#setStatus(reply.message);
         announce(reply.message);
-        if (reply.tries_left === 0 || this.#turn !== turn) return;
+        if (this.#turn !== turn) return;
+        if (reply.tries_left === 0) return void this.#closeTurn(turn);
         this.#turn = { ...turn, try: reply.try };
+        this.#own.get(seat)!.turn = this.#turn;
         this.#offer(this.#turn);
       } else if (reply.retry) {
         setTimeout(() => this.#turn === turn && this.#act(move), reply.after_ms ?? 100);
-      } else if (reply.code !== 'stale_turn' && reply.code !== 'match_over') {
+      } else if (reply.code === 'stale_turn') {
+        if (isOpen) this.#closeTurn(turn);
+      } else if (reply.code !== 'match_over') {
         this.#setStatus(reply.message);
       }
     }, false);
   }
 
+  /** Ends the turn of the displayed seat. Returns true if another seat of the person is to move and is now displayed. */
+  #closeTurn({ seat }: Turn): boolean {
+    this.#turn = undefined;
+    this.#own.get(seat)!.turn = undefined;
+    const next = [...this.#own.values()].find((own) => own.turn);
+    if (next) this.#showSeat(next);
+    return next !== undefined;
+  }
+
   #resign(): void {
     if (this.#match !== undefined) {
       if (!confirm('Resign this match?')) return;
-      this.#session.post('resign', { match: this.#match }, (reply) => {
+      this.#session.post('resign', { match: this.#match, seat: this.#start?.seat }, (reply) => {
         if (reply.type === 'error') this.#setStatus(reply.message);
       });
     } else {
@@ -379,6 +438,8 @@ export class LiveMatch {
   }
 
   #onEnd(end: MatchEnd): void {
+    // Each seat of the person has an end.
+    if (this.#over) return;
     clearInterval(this.#clock);
     this.#turn = undefined;
     this.#over = true;

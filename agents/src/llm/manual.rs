@@ -34,7 +34,7 @@ impl PlayerManual {
     pub(super) fn new(game: &GameRef, shown: RulesShown, asked: &str) -> Result<Self, Refusal> {
         let (rules, actions, encoding, otherwise, parameters) = if game.info().manual.is_empty() {
             let page = game.info().page;
-            let otherwise = if game.spec().proposals.is_some() { "a JSON object" } else { "" };
+            let otherwise = if game.spec().document_schemas.is_some() { "a JSON object" } else { "" };
             let (rules, actions) = (section(page, "# ").to_owned(), section(page, "## Actions").to_owned());
             (rules, actions, String::new(), otherwise.to_owned(), parameters(game))
         } else {
@@ -227,7 +227,7 @@ mod tests {
             assert!(!told.contains("sandwich4") && !told.contains("propose") && !told.contains("negotiate"), "{told}");
         }
         assert!(play.actions.contains("b1-b2 moves a piece") && play.rules.len() < 300, "{}", play.rules);
-        let named = ["negotiate", "play"].map(|name| game.spec().proposals.as_ref().unwrap().contains_key(name));
+        let named = ["negotiate", "play"].map(|name| game.spec().document_schemas.as_ref().unwrap().contains_key(name));
         assert_eq!(named, [true, true], "the manual names kinds of documents that there are");
     }
 

@@ -153,7 +153,7 @@ fn meant(
     legal: &lenient::LegalMoveTexts,
     candidate: &Candidate,
 ) -> Option<Move> {
-    let documents = view.spec().proposals.is_some();
+    let documents = view.spec().document_schemas.is_some();
     // Bare numbers are parsed by the game's own notation only; models do not know action ids.
     let parsed = |text: &str| {
         let exact = forms(text).find_map(|form| view.parse(ask.seat, ask.legal, form));

@@ -238,9 +238,9 @@ fn range<'t>(rows: &[Vec<&'t str>], place: usize) -> Option<Vec<&'t str>> {
 
 /// Returns the schema of documents that the seat may submit in this turn; `None` if documents are not accepted.
 pub(super) fn schema(ask: &MoveRequest<'_>, view: &dyn DynView) -> Option<Value> {
-    let proposals = view.spec().proposals.as_ref()?;
+    let schemas = view.spec().document_schemas.as_ref()?;
     let world = view.world(&mut ask.stream());
-    proposals.get(world.schema(ask.seat)?).cloned()
+    schemas.get(world.schema(ask.seat)?).cloned()
 }
 
 /// Returns the last `most` moves and outcomes that the seat observed, one per line, oldest first.

@@ -19,7 +19,7 @@ use crate::spec::AgentSpec;
 #[serde(deny_unknown_fields)]
 pub struct PositionQuery {
     /// Moves so far, as in a snapshot: pairs of a mover and a move. The mover is a seat, -1 for chance, or -2 for a
-    /// joint move. The move is an action id, an outcome, a list with an id for each seat, or `{"said": document}`.
+    /// joint move. The move is an action id, an outcome, a list with an id for each seat, or `{"document": document}`.
     #[serde(default)]
     pub h: Vec<(i32, Value)>,
     /// Seat whose prompt is rendered; if absent, the first seat to move.
@@ -89,7 +89,7 @@ pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refu
     let (mut h, mut random) = (Vec::new(), way.random);
     let played = |heard: &ParsedMove| match heard {
         ParsedMove::Action(a) => Value::from(*a),
-        ParsedMove::Document(said) => serde_json::json!({ "said": said }),
+        ParsedMove::Document(document) => serde_json::json!({ "document": document }),
     };
     loop {
         let turn = state.turn();
@@ -135,7 +135,7 @@ pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refu
                 h.push((seat as i32, played(&heard)));
                 match &heard {
                     ParsedMove::Action(a) => state.play(seat, *a),
-                    ParsedMove::Document(said) => state.play_said(seat, said),
+                    ParsedMove::Document(document) => state.play_document(seat, document),
                 }
             }
             ToMove::Simultaneous(_) => {
@@ -176,8 +176,8 @@ fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<
                 .ok_or_else(|| refuse(format!("expected an action id, got {v}")))
         };
         let heard = |by: Seat, what: &Value| {
-            let given = match what.get("said") {
-                Some(said) => Move::Document(said.clone()),
+            let given = match what.get("document").or_else(|| what.get("said")) {
+                Some(document) => Move::Document(document.clone()),
                 None => Move::Id(id(what)?.into()),
             };
             state.parse_move(by, &given).map_err(|e| refuse(e.message))
@@ -185,7 +185,9 @@ fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<
         let mut saw = |by: Mover, heard: &ParsedMove| {
             let seen = seat.map(|seat| match (by, heard) {
                 (_, ParsedMove::Action(a)) => state.seen(Viewer::Seat(seat), by, *a),
-                (Mover::Seat(by), ParsedMove::Document(said)) => state.seen_said(Viewer::Seat(seat), by, said),
+                (Mover::Seat(by), ParsedMove::Document(document)) => {
+                    state.observe_document(Viewer::Seat(seat), by, document)
+                }
                 (Mover::Chance, ParsedMove::Document(_)) => EventView::default(),
             });
             let EventView { action, text } = seen.unwrap_or_default();
@@ -215,7 +217,7 @@ fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<
                 saw(Mover::Seat(by), &heard);
                 let played = match &heard {
                     ParsedMove::Action(a) => state.play(by, *a),
-                    ParsedMove::Document(said) => state.play_said(by, said),
+                    ParsedMove::Document(document) => state.play_document(by, document),
                 };
                 played.map_err(|e| refuse(e.message))?;
             }

@@ -82,7 +82,7 @@ impl Prompts {
         }
         let page = PlayerManual::new(game, wording.rules, "")?;
         let mut pages = BTreeMap::new();
-        for asked in game.spec().proposals.iter().flat_map(|all| all.keys()).filter(|_| has_phases(game)) {
+        for asked in game.spec().document_schemas.iter().flat_map(|all| all.keys()).filter(|_| has_phases(game)) {
             let own = PlayerManual::new(game, wording.rules, asked)?;
             if own != page {
                 pages.insert(asked.clone(), own);

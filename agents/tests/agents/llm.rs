@@ -360,7 +360,7 @@ fn invalid_document_is_refused_and_repaired() {
         state.chance(&mut outcomes);
         state.play_chance(outcomes.items()[0].0).unwrap();
     }
-    let schema = &game.spec().proposals.as_ref().unwrap()["offer"];
+    let schema = &game.spec().document_schemas.as_ref().unwrap()["offer"];
 
     let first = ask(&endpoint.spec(""), &game, &*state, &With::default()).unwrap();
     let given = first.mv.unwrap();

@@ -255,7 +255,7 @@ fn history_contains_free_text() {
         state.play_chance(outcome).unwrap();
         moves.push(serde_json::json!([-1, outcome]));
     }
-    moves.push(serde_json::json!([0, {"said": {"offer": [0, 0, 0], "say": "Take it all."}}]));
+    moves.push(serde_json::json!([0, {"document": {"offer": [0, 0, 0], "say": "Take it all."}}]));
     let question = serde_json::from_value(serde_json::json!({ "h": moves })).unwrap();
     let told = prompt(&spec, &talk, &question).unwrap();
     let question = serde_json::to_string(&told.messages).unwrap();

@@ -40,7 +40,7 @@ fn played(string: &str, bots: [&str; 2]) -> (serde_json::Value, Vec<f64>) {
         }
         match (state.turn(), &joint) {
             (ToMove::Seat(seat), [.., Some(ParsedMove::Document(said))] | [Some(ParsedMove::Document(said)), ..]) => {
-                state.play_said(seat, said).unwrap();
+                state.play_document(seat, said).unwrap();
             }
             (ToMove::Seat(seat), [.., Some(ParsedMove::Action(a))] | [Some(ParsedMove::Action(a)), ..]) => {
                 state.play(seat, *a).unwrap()

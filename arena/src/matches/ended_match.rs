@@ -87,7 +87,7 @@ impl EndedMatch {
                 MatchCommand::Attach { seat, mailbox, seen, .. } => {
                     if let Some(last) = line(seat).and_then(|line| line.last).filter(|last| seen < Some(*last)) {
                         // If the mailbox is full or closed, the client gets no end.
-                        let _ = mailbox.event(failed_end(&self.handle, last));
+                        let _ = mailbox.event(failed_end(&self.handle, seat, last));
                     }
                 }
                 MatchCommand::Spectate { mailbox, re, .. } => mailbox.reply(re, error.clone()),

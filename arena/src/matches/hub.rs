@@ -310,6 +310,8 @@ impl Hub {
                 if is_no_show || reason.is_some_and(EndReason::counts) {
                     lobby.count_show(join, !is_no_show, self.now());
                 }
+            }
+            for join in machine.setup().joins() {
                 if lobby.ended(join) {
                     gone.push(join.to_owned());
                 }
@@ -402,7 +404,7 @@ impl MatchObserver for Arc<Hub> {
 
     fn on_suspension(&self, machine: &MatchMachine) {
         self.counts(-1);
-        for join in machine.setup().seats.iter().filter_map(|s| s.join.as_deref()) {
+        for join in machine.setup().joins() {
             self.lobby.lock().ended(join);
         }
     }

@@ -175,7 +175,7 @@ impl Hub {
         let seat = |k: usize| {
             let text = specs.get(k).unwrap_or(&specs[0]);
             let seated = self.config.opponents.seat(text, game, r.rated);
-            seated.map_err(|e| Box::new(e.path("against").at(k.min(specs.len() - 1))))
+            seated.map_err(|e| Box::new(e.path("against").index(k.min(specs.len() - 1))))
         };
         (0..others).map(seat).collect()
     }

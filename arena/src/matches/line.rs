@@ -1,5 +1,6 @@
 //! Connection of a seat, as its match uses it.
 
+use ludex_env::Seat;
 use ludex_protocol::message::{MatchEnd, ServerMessage};
 use ludex_protocol::record::{EndReason, Outcome};
 
@@ -21,11 +22,12 @@ pub(super) struct Line {
     pub frames: Vec<OutgoingFrame>,
 }
 
-/// Returns the `match_end` with number `seq` of a match whose log or record is lost.
-pub(super) fn failed_end(handle: &MatchHandle, seq: u64) -> ServerMessage {
+/// Returns the `match_end` with number `seq` for a seat of a match whose log or record is lost.
+pub(super) fn failed_end(handle: &MatchHandle, seat: Seat, seq: u64) -> ServerMessage {
     let (match_id, seats) = (handle.entry().match_id.clone(), handle.entry().seats.len());
     ServerMessage::MatchEnd(Box::new(MatchEnd {
         seq,
+        seat: Some(seat as u32),
         returns: vec![0.0; seats],
         outcome: vec![Outcome::None; seats],
         reason: EndReason::InfraError,

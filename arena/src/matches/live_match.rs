@@ -583,7 +583,7 @@ impl LiveMatch {
     pub(super) fn end_broken(&mut self) {
         for seat in 0..self.lines.len() {
             let seq = self.lines[seat].last.map_or(0, |last| last + 1);
-            self.put(seat, None, &failed_end(&self.handle, seq));
+            self.put(seat, None, &failed_end(&self.handle, seat, seq));
         }
         self.post();
     }

@@ -114,11 +114,19 @@ impl WaitingJoin {
             views: self.request().views.clone(),
             openspiel: self.request().layout.as_deref() == Some("openspiel"),
             join: Some(self.kept.id.clone()),
+            variant: None,
+            known: Default::default(),
         };
         let about = &self.session.about;
         let name = self.session.name().to_owned();
         SeatPlan {
-            seat: RecordSeat { name, version: about.version.clone(), kind: about.kind, spec: None },
+            seat: RecordSeat {
+                name,
+                version: about.version.clone(),
+                kind: about.kind,
+                model: about.model.clone(),
+                spec: None,
+            },
             setup,
             guard: AgentOptions::default(),
             occupant: Occupant::Client(self.session.clone()),
@@ -379,16 +387,19 @@ impl Lobby {
     fn next_planned(&mut self, ticket: Option<&str>) -> Option<LobbyAction> {
         let holder = |ticket: &str| self.by_ticket.get(ticket).and_then(|id| self.joins.get(id));
         let (n, joins) = self.plan.first(ticket, |m| {
-            let ready = m.tickets().iter().all(|(t, seats)| holder(t).is_some_and(|w| w.room() >= *seats));
-            let join = |seat: &PlannedSeat| match seat {
-                PlannedSeat::Ticket(ticket) => self.by_ticket.get(ticket).cloned(),
-                PlannedSeat::Agent(..) => None,
-            };
-            ready.then(|| m.seats.iter().filter_map(join).collect::<Vec<_>>())
+            let tickets = m.tickets();
+            let ready = tickets.iter().all(|ticket| holder(ticket).is_some_and(|w| w.room() > 0));
+            ready.then(|| tickets.iter().filter_map(|ticket| self.by_ticket.get(*ticket).cloned()).collect::<Vec<_>>())
         })?;
         let planned = self.plan.take(n)?;
         let seat = |seat: &PlannedSeat| match seat {
-            PlannedSeat::Ticket(ticket) => holder(ticket).map(WaitingJoin::seat_plan),
+            PlannedSeat::Ticket { ticket, name, variant, known } => holder(ticket).map(|w| {
+                let mut plan = w.seat_plan();
+                plan.seat.name.clone_from(name);
+                plan.setup.variant.clone_from(variant);
+                plan.setup.known.clone_from(known);
+                plan
+            }),
             PlannedSeat::Agent(opponent, guard) => Some(SeatPlan { guard: *guard, ..server_seat(opponent) }),
         };
         let seats = planned.seats.iter().filter_map(seat).collect();

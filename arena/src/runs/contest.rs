@@ -1,5 +1,6 @@
 //! Contest that a run plays: a suite or a tournament.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use ludex_agents::AgentSpec;
@@ -11,9 +12,18 @@ use ludex_play::runs::folder::RunStatus;
 use ludex_play::runs::tournament::{Contest as Cup, ReadyTournament, TournamentRequest};
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Deals;
+use ludex_referee::suite::Suite;
 use serde_json::{Value, json};
 
-use super::enrolment::Enrolment;
+use super::enrolment::{EnrolledAgent, Enrolment};
+
+/// Client that plays for a player of the plan.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RemotePlayer {
+    pub(super) ticket: String,
+    /// Variant of the agent that plays.
+    pub(super) variant: Option<String>,
+}
 
 /// Contest of a run, ready to be played.
 pub(super) enum RunContest {
@@ -59,12 +69,21 @@ impl RunContest {
             })?;
             return Ok(RunContest::Tournament(Box::new(ready.ready(None, || {})?)));
         }
+        let only = match kept.left_out.is_empty() {
+            true => kept.request.only.clone(),
+            false => {
+                let suite = Suite::parse(&kept.text, &ludex_games::builtin())?;
+                suite.parts.into_iter().map(|part| part.id).filter(|id| kept.plays(id)).collect()
+            }
+        };
         let evaluation = Evaluation::new(EvaluationRequest {
             candidates: Candidates::remote(kept.entrants.iter().map(|e| e.agent.clone())),
             suite: kept.text.clone(),
             data: data.to_owned(),
             scale: kept.request.scale,
-            only: kept.request.only.clone(),
+            only,
+            left_out: kept.left_out.clone(),
+            variants: Some(kept.request.variants.clone()),
             roles: kept.roles.clone(),
             secret,
             deals: Some(Deals::Once),
@@ -73,6 +92,23 @@ impl RunContest {
             jobs: Some(slots),
         })?;
         Ok(RunContest::Suite(Box::new(evaluation)))
+    }
+
+    /// Returns the client of each player that is a candidate or a variant of one, by the player's name in the plan.
+    pub(super) fn clients(&self, entrants: &[EnrolledAgent]) -> HashMap<String, RemotePlayer> {
+        let whole = |e: &EnrolledAgent| (e.agent.clone(), RemotePlayer { ticket: e.ticket.clone(), variant: None });
+        let mut clients: HashMap<String, RemotePlayer> = entrants.iter().map(whole).collect();
+        let RunContest::Suite(evaluation) = self else { return clients };
+        let agents = &evaluation.plan.agents;
+        for agent in agents {
+            if let Some(of) = &agent.variant
+                && let Some(RemotePlayer { ticket, .. }) = clients.get(&agents[of.candidate].name)
+            {
+                let client = RemotePlayer { ticket: ticket.clone(), variant: Some(of.name.clone()) };
+                clients.insert(agent.name.clone(), client);
+            }
+        }
+        clients
     }
 
     /// Returns the number of due matches, where known, and the number of finished matches.

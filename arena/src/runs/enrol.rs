@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ludex_play::runs::folder::path_of;
 use ludex_protocol::error::{ErrorCode, Refusal, close, nearest, truncate_text};
-use ludex_protocol::message::{Enrol, Enrolled, Join, RunReason, ServerMessage, SuiteEntry, SuiteList};
+use ludex_protocol::message::{Enrol, Enrolled, Join, RunReason, ServerMessage, SuiteEntry, SuiteList, SuitePart};
 use ludex_protocol::record::Clock;
 use ludex_protocol::spec::Params;
 use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
@@ -21,6 +21,7 @@ use crate::mailbox::MailboxItem;
 use crate::matches::lobby::shows;
 use crate::matches::{fresh_id, storage_failure};
 use crate::sessions::Session;
+use crate::suites::unplayable;
 
 /// Maximum length of a run's name in characters.
 const NAME: usize = 64;
@@ -56,8 +57,9 @@ impl Runs {
         match entered {
             Ok(Place::In(host, join)) => {
                 let run = host.run();
+                let left_out = host.enrolment().left_out;
                 host.with_standing(|due, done, eta_ms| {
-                    let enrolled = Enrolled { run, join: Some(join.clone()), due, done, eta_ms };
+                    let enrolled = Enrolled { run, join: Some(join.clone()), due, done, left_out, eta_ms };
                     mailbox.reply(re, ServerMessage::Enrolled(enrolled));
                 });
                 self.hub.ready(&join);
@@ -67,7 +69,8 @@ impl Runs {
             }
             Ok(Place::Over(kept)) => {
                 let done = kept.over.as_ref().map_or(0, |over| matches_of(&over.verdict));
-                let enrolled = Enrolled { run: kept.run().to_owned(), done, ..Enrolled::default() };
+                let (run, left_out) = (kept.run().to_owned(), kept.left_out.clone());
+                let enrolled = Enrolled { run, done, left_out, ..Enrolled::default() };
                 mailbox.reply(re, ServerMessage::Enrolled(enrolled));
                 if let Some(over) = kept.over {
                     let _ = mailbox.event(ServerMessage::RunEnd(Box::new(over)));
@@ -224,19 +227,8 @@ impl Runs {
         }
         let parts: Vec<&str> = offer.entry.parts.iter().map(|part| part.part.as_str()).collect();
         if let Some(at) = request.only.iter().position(|id| !parts.contains(&id.as_str())) {
-            let e = Refusal::new(ErrorCode::BadField, "only: expected a part of the suite").path("only").at(at);
+            let e = Refusal::new(ErrorCode::BadField, "only: expected a part of the suite").path("only").index(at);
             return Err(Box::new(e.got(truncate_text(&request.only[at])).allowed(parts)));
-        }
-        let played = |part: &&ludex_protocol::message::SuitePart| {
-            part.candidates <= request.candidates && (request.only.is_empty() || request.only.contains(&part.part))
-        };
-        if offer.entry.parts.iter().filter(played).count() == 0 {
-            let e = Refusal::new(
-                ErrorCode::BadField,
-                "candidates: expected a number of agents that at least one part of the suite allows",
-            )
-            .path("candidates");
-            return Err(Box::new(e.got(request.candidates)));
         }
         let owner = session.about.owner.as_deref();
         let own = |host: &&Arc<Host>| host.enrolment().entrants.first().is_some_and(|e| e.owner.as_deref() == owner);
@@ -245,11 +237,14 @@ impl Runs {
             let message = format!("expected at most {most} open runs per owner; finish or withdraw from one");
             return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("run").allowed(most)));
         }
+        let (roles, left_out) = self.assign_roles(request, &offer.text)?;
+        let left_out = named_apart(request, &offer.entry.parts, left_out)?;
         let until_ms = i64::try_from(self.hub.config.run_time.as_millis()).unwrap_or(i64::MAX);
         let kept = Enrolment {
             request: request.clone(),
             text: offer.text.clone(),
-            roles: self.assign_roles(request, &offer.text)?,
+            roles,
+            left_out,
             cup: None,
             season: self
                 .season_now(&request.suite)
@@ -264,9 +259,13 @@ impl Runs {
         Ok(Arc::new(Host::new(kept)))
     }
 
-    /// Returns the agents for the roles of a suite. Each role of the run's parts must be filled by the request or by
-    /// the suite.
-    fn assign_roles(&self, request: &Enrol, text: &str) -> Result<RoleAssignment, Box<Refusal>> {
+    /// Returns the agents for the roles of a suite, and the parts that the server cannot play with them, each with the
+    /// reason.
+    fn assign_roles(
+        &self,
+        request: &Enrol,
+        text: &str,
+    ) -> Result<(RoleAssignment, BTreeMap<String, String>), Box<Refusal>> {
         let games = ludex_games::builtin();
         let mut suite = Suite::parse(text, &games).map_err(|e| storage_failure(&e))?;
         let bad = |message: String| Box::new(Refusal::new(ErrorCode::BadField, message).path("roles"));
@@ -282,15 +281,15 @@ impl Runs {
                 for game in part.games(&games).map_err(|e| storage_failure(&e))? {
                     for (at, (agent, text)) in agents.iter_mut().zip(&request.roles[role]).enumerate() {
                         let seated = self.hub.config.opponents.seat(text, &game, true);
-                        let seated = seated.map_err(|e| Box::new(e.path("roles").at(at)))?;
+                        let seated = seated.map_err(|e| Box::new(e.path("roles").index(at)))?;
                         *agent = RoleAgent { name: seated.name, spec: seated.spec.to_string() };
                     }
                 }
             }
         }
         suite.fill(&cast).map_err(|e| bad(e.to_string()))?;
-        suite.parts.iter().try_for_each(|part| suite.opponents(part).map(drop)).map_err(bad)?;
-        Ok(cast)
+        let left_out = unplayable(&suite, &cast);
+        Ok((cast, left_out))
     }
 
     /// Adds an agent to the run.
@@ -338,9 +337,8 @@ impl Runs {
         }
         let games = ludex_games::builtin();
         let suite = Suite::parse(&kept.text, &games).map_err(|e| storage_failure(&e))?;
-        let played = |id: &String| kept.request.only.is_empty() || kept.request.only.contains(id);
         let mut all = Vec::new();
-        for part in suite.parts.iter().filter(|part| played(&part.id)) {
+        for part in suite.parts.iter().filter(|part| kept.plays(&part.id)) {
             all.extend(part.games(&games).map_err(|e| storage_failure(&e))?);
         }
         Ok(all)
@@ -449,6 +447,43 @@ pub(super) fn check_name(run: &str) -> Result<(), Box<Refusal>> {
     Err(Box::new(Refusal::new(ErrorCode::BadField, message).path("run").got(truncate_text(run))))
 }
 
+/// Returns the parts that a run leaves out: those of `closed`, and those that need more candidates than the run has.
+///
+/// # Errors
+///
+/// A part that the request names, and a run without any part.
+fn named_apart(
+    request: &Enrol,
+    parts: &[SuitePart],
+    mut closed: BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, Box<Refusal>> {
+    let mut few = BTreeMap::new();
+    for part in parts.iter().filter(|part| part.candidates > request.candidates) {
+        let why = format!("expected at least {} candidates, got {}", part.candidates, request.candidates);
+        few.insert(part.part.clone(), why);
+    }
+    let wanted = |id: &String| request.only.is_empty() || request.only.contains(id);
+    let named = |closed: &BTreeMap<String, String>, path: &str| {
+        let unplayed = closed.iter().filter(|(part, _)| wanted(part));
+        let why: Vec<String> = unplayed.map(|(part, why)| format!("part {part}: {why}")).collect();
+        Box::new(Refusal::new(ErrorCode::BadField, format!("{path}: {}", why.join("; "))).path(path))
+    };
+    let all = |closed: &BTreeMap<String, String>| parts.iter().all(|part| closed.contains_key(&part.part));
+    if request.only.iter().any(|id| few.contains_key(id)) || all(&few) {
+        return Err(Box::new(named(&few, "candidates").got(request.candidates)));
+    }
+    if request.only.iter().any(|id| closed.contains_key(id)) {
+        return Err(named(&closed, "roles"));
+    }
+    let found = closed.clone();
+    closed.append(&mut few);
+    if all(&closed) {
+        return Err(named(&found, "roles"));
+    }
+    closed.retain(|_, _| request.only.is_empty());
+    Ok(closed)
+}
+
 fn name_taken(run: &str) -> Box<Refusal> {
     let message = "run name is taken by another owner; choose another name";
     Box::new(Refusal::new(ErrorCode::Forbidden, message).path("run").got(truncate_text(run)))
@@ -482,6 +517,9 @@ fn same(was: &Enrol, is: &Enrol) -> Result<(), Box<Refusal>> {
     }
     if was.roles != is.roles {
         return Err(differs("roles", json!(was.roles), json!(is.roles)));
+    }
+    if was.variants != is.variants {
+        return Err(differs("variants", json!(was.variants), json!(is.variants)));
     }
     if was.candidates != is.candidates {
         return Err(differs("candidates", json!(was.candidates), json!(is.candidates)));

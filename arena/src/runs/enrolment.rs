@@ -18,6 +18,9 @@ pub(super) struct Enrolment {
     /// Agents that the first agent assigned to the roles of the suite.
     #[serde(default, skip_serializing_if = "RoleAssignment::is_empty")]
     pub roles: RoleAssignment,
+    /// Parts of the suite that cannot be played, by part, each with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, String>,
     /// Tournament settings. A tournament has no suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cup: Option<StoredTournament>,
@@ -102,6 +105,12 @@ impl Enrolment {
     /// Returns the entrant with this name and owner.
     pub(super) fn entrant(&self, agent: &str, owner: Option<&str>) -> Option<&EnrolledAgent> {
         self.entrants.iter().find(|e| e.agent == agent && e.owner.as_deref() == owner)
+    }
+
+    /// Returns true if the run plays a part of its suite.
+    pub(super) fn plays(&self, part: &str) -> bool {
+        !self.left_out.contains_key(part)
+            && (self.request.only.is_empty() || self.request.only.iter().any(|id| id == part))
     }
 
     /// Returns true if the run may start: all agents have enrolled, or the start time of a tournament has come.

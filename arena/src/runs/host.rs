@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ludex_play::runs::driver::StopReason;
 use ludex_play::time::epoch_ms;
 use ludex_protocol::message::{Progress, RunEnd, RunReason, ServerMessage};
-use ludex_protocol::record::{EndReason, Outcome, Record};
+use ludex_protocol::record::{EndReason, Outcome, Record, RecordSeat};
 use ludex_referee::suite::plan::MatchKey;
 use ludex_report::runs::episode::key_of;
 use ludex_store::{MatchFilter, Write};
@@ -150,7 +150,7 @@ impl Host {
             self.stands(due, done);
         }
         self.standing.lock().since = Some((Instant::now(), 0));
-        let there = ServerExecutor::new(runs.clone(), self.book.clone(), &kept, runtime.clone());
+        let there = ServerExecutor::new(runs.clone(), self.book.clone(), &kept, contest, runtime.clone());
         let played = contest.play(&there, &run, |record, due| {
             if let Some(due) = due {
                 self.standing.lock().due = due as u64;
@@ -210,8 +210,8 @@ impl Host {
                     Outcome::Loss => 2,
                     _ => continue,
                 };
-                if kept.entrants.iter().any(|e| e.agent == seat.name) {
-                    let of = standing.tallies.entry(seat.name.clone()).or_default();
+                if let Some(entrant) = kept.entrants.iter().find(|e| plays(e, seat)) {
+                    let of = standing.tallies.entry(entrant.agent.clone()).or_default();
                     of.entry(part.clone().unwrap_or_default()).or_default()[place] += 1;
                 }
             }
@@ -282,6 +282,12 @@ impl Host {
         self.start(runs);
         Ok(())
     }
+}
+
+/// Returns true if an agent, or one of its variants, played a seat. Names of agents contain no spaces, and the seats of
+/// clients have no spec.
+fn plays(entrant: &EnrolledAgent, seat: &RecordSeat) -> bool {
+    seat.spec.is_none() && seat.name.split(' ').next() == Some(entrant.agent.as_str())
 }
 
 /// Returns the ratings of a verdict by agent and game.

@@ -101,6 +101,7 @@ impl Runs {
             request: Enrol { candidates: u32::try_from(entrants.len()).unwrap_or(u32::MAX), ..Enrol::new("", run) },
             text: String::new(),
             roles: Default::default(),
+            left_out: Default::default(),
             season: None,
             cup: Some(terms),
             entrants: entrants.clone(),
@@ -131,7 +132,7 @@ impl Runs {
             return Err(bad("entrants", &format!("expected at most {MOST} entrants with unique names")));
         }
         if let Some(at) = request.entrants.iter().position(|e| !ludex_protocol::is_agent_name(&e.name)) {
-            let e = bad("entrants", "expected a name of 1 to 40 characters of A-Za-z0-9._-").at(at);
+            let e = bad("entrants", "expected a name of 1 to 40 characters of A-Za-z0-9._-").index(at);
             return Err(Box::new(e.got(truncate_text(&request.entrants[at].name))));
         }
         let (mut agents, mut clients) = (Vec::new(), Vec::new());
@@ -139,7 +140,7 @@ impl Runs {
             let spec = match &entrant.agent {
                 Some(text) => {
                     let seated = self.hub.config.opponents.seat(text, &game, true);
-                    seated.map_err(|e| Box::new(e.path("entrants").at(at)))?.spec.to_string()
+                    seated.map_err(|e| Box::new(e.path("entrants").index(at)))?.spec.to_string()
                 }
                 None => {
                     clients.push(EnrolledAgent {

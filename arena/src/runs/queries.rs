@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ludex_play::runs::folder::path_of;
+use ludex_play::time::epoch_ms;
 use ludex_protocol::spec::Params;
 use ludex_report::runs::bundle::{PAGE, REPORT};
 use serde_json::{Value, json};
@@ -10,20 +11,22 @@ use serde_json::{Value, json};
 use super::Runs;
 use super::enrolment::Enrolment;
 use super::host::Host;
-use crate::seasons::Season;
+use crate::seasons::{Season, SuiteSeasons, calendar};
 
 impl Runs {
     /// Returns the seasons of all suites: `{suite, season, begin_ms, end_ms, state}`, where the state is `coming`,
     /// `open` or `over`.
     pub fn seasons(&self) -> Vec<Value> {
-        let all =
-            self.hub.config.seasons.iter().flat_map(|of| of.seasons.iter().map(|season| (of.suite.as_str(), season)));
-        let told = |(suite, season): (&str, &Season)| {
-            let state = self.state_of(suite, season);
+        let of_suite = |of: &SuiteSeasons| {
+            let seasons = calendar(&of.seasons, epoch_ms());
+            seasons.into_iter().map(|season| (of.suite.clone(), season)).collect::<Vec<_>>()
+        };
+        let told = |(suite, season): (String, Season)| {
+            let state = self.state_of(&suite, &season);
             let (begin, name) = (Some(season.begin).filter(|begin| *begin > 0), &season.name);
             json!({ "suite": suite, "season": name, "begin_ms": begin, "end_ms": season.end, "state": state })
         };
-        all.map(told).collect()
+        self.hub.config.seasons.iter().flat_map(of_suite).map(told).collect()
     }
 
     /// Returns the open runs in order of name.
@@ -118,6 +121,12 @@ fn about(kept: &Enrolment, host: Option<&std::sync::Arc<Host>>) -> Value {
     });
     if !kept.request.roles.is_empty() {
         page["roles"] = json!(kept.request.roles);
+    }
+    if !kept.left_out.is_empty() {
+        page["left_out"] = json!(kept.left_out);
+    }
+    if !kept.request.variants.is_empty() {
+        page["variants"] = json!(kept.request.variants);
     }
     if let Some(season) = &kept.season {
         page["season"] = json!(season);

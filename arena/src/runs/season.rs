@@ -15,7 +15,7 @@ use serde_json::json;
 use super::Runs;
 use super::enrolment::Enrolment;
 use super::host::Host;
-use crate::seasons::{Season, SeasonStep, step, unfrozen};
+use crate::seasons::{Season, SeasonStep, add_repetitions, calendar, step, unfrozen};
 use crate::sessions::Session;
 
 impl Enrolment {
@@ -69,6 +69,7 @@ impl Runs {
             suites.entry(kept.request.suite.clone()).or_default();
         }
         for (suite, seasons) in &mut suites {
+            *seasons = calendar(seasons, epoch_ms());
             *seasons = unfrozen(seasons, &self.hub.store.seasons(&contest_of(suite)).await?)?;
         }
         *self.seasons.lock() = suites;
@@ -144,7 +145,13 @@ impl Runs {
     /// Advances the seasons: ends the runs of seasons that are over, freezes the seasons without open runs, and
     /// publishes the hidden data of frozen seasons.
     pub(super) async fn advance_seasons(self: &Arc<Self>) {
-        let seasons = self.seasons.lock().clone();
+        let seasons = {
+            let mut seasons = self.seasons.lock();
+            for of in &self.hub.config.seasons {
+                add_repetitions(seasons.entry(of.suite.clone()).or_default(), &of.seasons, epoch_ms());
+            }
+            seasons.clone()
+        };
         let seasons = seasons.into_iter().flat_map(|(suite, all)| all.into_iter().map(move |one| (suite.clone(), one)));
         for (suite, season) in seasons.collect::<Vec<_>>() {
             let open = self.hosts_of(&suite, &season.name);

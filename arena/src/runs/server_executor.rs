@@ -9,6 +9,7 @@ use ludex_gym::opponents::{Opponent, Pace};
 use ludex_play::local::{Participant, PlayedMatch};
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{Input, MatchSetup};
+use ludex_play::machine::known_answers::KnownAnswers;
 use ludex_play::runs::executor::{Executor, MatchJob};
 use ludex_protocol::record::{Clock, EndReason, Record};
 use ludex_store::{StoreError, StoredMatch};
@@ -17,6 +18,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::Runs;
+use super::contest::{RemotePlayer, RunContest};
 use super::enrolment::Enrolment;
 use super::enrolment_state::EnrolmentState;
 use crate::matches::AgentOptions;
@@ -26,8 +28,8 @@ use crate::matches::lobby::{PendingMatch, PlannedSeat};
 pub(super) struct ServerExecutor {
     runs: Arc<Runs>,
     book: Arc<EnrolmentState>,
-    /// Tickets of the agents' joins, by agent name.
-    tickets: HashMap<String, String>,
+    /// Clients by the name of their player in the plan. The variants of an agent are players of one client.
+    clients: HashMap<String, RemotePlayer>,
     /// Maximum time that a match waits for an absent agent; `None`: without limit.
     grace: Option<Duration>,
     /// True if the matches count for ratings.
@@ -47,17 +49,23 @@ impl Executor for ServerExecutor {
 }
 
 impl ServerExecutor {
-    pub(super) fn new(runs: Arc<Runs>, book: Arc<EnrolmentState>, kept: &Enrolment, runtime: Handle) -> Self {
-        let tickets = kept.entrants.iter().map(|e| (e.agent.clone(), e.ticket.clone())).collect();
+    pub(super) fn new(
+        runs: Arc<Runs>,
+        book: Arc<EnrolmentState>,
+        kept: &Enrolment,
+        contest: &RunContest,
+        runtime: Handle,
+    ) -> Self {
+        let clients = contest.clients(&kept.entrants);
         let grace = kept.cup.as_ref().map(|cup| Duration::from_millis(cup.grace_ms));
         let rated = kept.request.rated;
-        ServerExecutor { runs, book, tickets, grace, rated, paces: Mutex::default(), runtime }
+        ServerExecutor { runs, book, clients, grace, rated, paces: Mutex::default(), runtime }
     }
 
     /// Plays a match, or resumes an interrupted one.
     async fn record(&self, order: MatchJob<'_>) -> Result<Option<PlayedMatch>, StoreError> {
         let (runs, hub) = (&self.runs, &self.runs.hub);
-        let MatchJob { mut setup, players, blameless, asking } = order;
+        let MatchJob { mut setup, players, blameless, mut known, asking } = order;
         for (seat, player) in setup.header.seats.iter_mut().zip(players) {
             if player.spec.class() != AgentClass::Remote {
                 *seat = self.opponent(player).record_seat();
@@ -82,7 +90,9 @@ impl ServerExecutor {
                     let kept = kept.map(Arc::new);
                     let guards =
                         blameless.iter().map(|&blameless| AgentOptions { skips_forced: asking.skip_forced, blameless });
-                    let seats = players.iter().zip(guards).map(|(player, guard)| self.seat(player, guard)).collect();
+                    let seats = players.iter().zip(guards).zip(&mut known);
+                    let seats =
+                        seats.map(|((player, guard), known)| self.seat(player, guard, std::mem::take(known))).collect();
                     let limit = asking.limit.unwrap_or(Duration::from_secs(300));
                     let mut setup = terms(setup, limit, self.grace);
                     setup.header.rated &= self.rated;
@@ -129,7 +139,7 @@ impl ServerExecutor {
                 Err(_) if self.runs.hub.is_live(&id) => {}
                 Err(_) => {
                     let away = |p: &&&Participant| {
-                        self.tickets.get(&p.name).is_some_and(|ticket| !self.runs.hub.is_here(ticket))
+                        self.clients.get(&p.name).is_some_and(|client| !self.runs.hub.is_here(&client.ticket))
                     };
                     let missing = players.iter().position(|p| away(&p));
                     if let Some(seat) = missing.filter(|_| self.runs.hub.unplan(&id)) {
@@ -144,9 +154,10 @@ impl ServerExecutor {
         }
     }
 
-    fn seat(&self, player: &Participant, guard: AgentOptions) -> PlannedSeat {
+    fn seat(&self, player: &Participant, guard: AgentOptions, known: KnownAnswers) -> PlannedSeat {
         if player.spec.class() == AgentClass::Remote {
-            return PlannedSeat::Ticket(self.tickets.get(&player.name).cloned().unwrap_or_default());
+            let RemotePlayer { ticket, variant } = self.clients.get(&player.name).cloned().unwrap_or_default();
+            return PlannedSeat::Ticket { ticket, name: player.name.clone(), variant, known };
         }
         let opponent = self.opponent(player);
         // The run may already have wrapped the agent; wrapping it again has no effect.

@@ -192,8 +192,14 @@ impl MatchHandle {
         holders.iter().zip(&self.0.seated).map(id).collect()
     }
 
-    /// Returns the sessions that hold seats in the match.
+    /// Returns the sessions that hold seats in the match, each once.
     pub fn holders(&self) -> Vec<Arc<Session>> {
-        self.0.holders.lock().iter().filter_map(Weak::upgrade).collect()
+        let mut sessions: Vec<Arc<Session>> = Vec::new();
+        for session in self.0.holders.lock().iter().filter_map(Weak::upgrade) {
+            if !sessions.iter().any(|other| Arc::ptr_eq(other, &session)) {
+                sessions.push(session);
+            }
+        }
+        sessions
     }
 }

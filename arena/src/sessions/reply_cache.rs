@@ -26,8 +26,8 @@ impl RequestFingerprint {
     pub fn new(encoding: Encoding, message: &ClientMessage, frame: &[u8]) -> Self {
         let state = foldhash::fast::FixedState::default();
         let digest = match message {
-            ClientMessage::Act(act) if act.proposal.is_none() && act.notes.is_none() => {
-                state.hash_one((&act.match_id, act.turn, act.attempt, act.action, &act.text))
+            ClientMessage::Act(act) if act.document.is_none() && act.notes.is_none() => {
+                state.hash_one((&act.match_id, act.seat, act.turn, act.attempt, act.action, &act.text))
             }
             _ if frame.len() > BIG => state.hash_one(frame),
             _ => state.hash_one(encoding.encode_client(None, message).as_deref().unwrap_or(frame)),

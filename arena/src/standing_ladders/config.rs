@@ -74,7 +74,7 @@ impl LadderTerms {
     /// Returns the configured seasons or, without any, the default season.
     pub(super) fn all_seasons(&self) -> Vec<Season> {
         match self.seasons.as_slice() {
-            [] => vec![Season { name: "open".to_owned(), begin: 0, end: None }],
+            [] => vec![Season { name: "open".to_owned(), begin: 0, end: None, every: None }],
             seasons => seasons.to_vec(),
         }
     }

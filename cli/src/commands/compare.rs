@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// Read the runs in this folder
     #[arg(long, default_value = "./ludex-data")]
     data: PathBuf,
-    /// Print one JSON document: {agents, games, all, unpaired, left_out, fallback}
+    /// Print one JSON document: {agents, games, all, unpaired, excluded, fallback}
     #[arg(long)]
     json: bool,
 }
@@ -230,7 +230,7 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     }
     if c.unpaired != [0, 0] {
         writeln!(out, "\nunpaired, excluded: {} matches of the first, {} of the second", c.unpaired[0], c.unpaired[1])?;
-        c.left_out.iter().try_for_each(|(what, [a, b])| writeln!(out, "  {a} and {b}: {what}"))?;
+        c.excluded.iter().try_for_each(|(what, [a, b])| writeln!(out, "  {a} and {b}: {what}"))?;
     }
     if !c.fallback.is_empty() {
         writeln!(out, "\nUNPAIRED: difference of mean scores, which includes the luck of seeds, seats and opponents")?;

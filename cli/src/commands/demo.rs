@@ -177,7 +177,7 @@ fn connect(url: String, run: String, python: bool) -> std::thread::JoinHandle<an
 /// Plays the run `run` to its end with one agent.
 async fn play(url: &str, run: &str, name: &str, spec: &str) -> anyhow::Result<()> {
     let options = Options {
-        agent: Some(AgentId { name: name.to_owned(), version: None, kind: None }),
+        agent: Some(AgentId { name: name.to_owned(), ..AgentId::default() }),
         reclaim: true,
         ..Options::default()
     };

@@ -117,6 +117,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         secret: args.seed_secret.clone(),
         deals: args.seed_sharing,
         shard: args.shard,
+        variants: None,
+        left_out: Default::default(),
         unrated: false,
         jobs: args.jobs.map(usize::from),
     })?;

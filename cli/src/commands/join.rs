@@ -39,6 +39,9 @@ pub(super) struct Args {
     /// Fill a role of the suite with an agent of the server; repeat for a role with several agents
     #[arg(long = "role", value_name = "ROLE=AGENT", requires = "suite")]
     roles: Vec<String>,
+    /// Play the whole suite once for each of these labels, e.g. the settings of an agent to compare; may be repeated
+    #[arg(long = "variant", value_name = "LABEL", requires = "suite")]
+    variants: Vec<String>,
     /// Start the run once this many agents have enrolled
     #[arg(long, value_name = "N", default_value_t = 1, requires = "suite")]
     candidates: u32,
@@ -136,7 +139,7 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchRe
     let kind = Some(agent.kind());
     let options = Options {
         token: args.token.clone().or_else(super::environment_token),
-        agent: Some(AgentId { name, version: Some(env!("CARGO_PKG_VERSION").into()), kind }),
+        agent: Some(AgentId { name, version: Some(env!("CARGO_PKG_VERSION").into()), kind, ..AgentId::default() }),
         client: ludex_play::PROGRAM.into(),
         reclaim: args.reclaim,
         ..Options::default()
@@ -169,6 +172,7 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchRe
             slots: args.jobs,
             only: args.parts.clone(),
             roles: roles(&args.roles)?,
+            variants: args.variants.clone(),
             candidates: args.candidates,
             ..Enrol::new(args.suite.clone().unwrap_or_default(), name)
         };

@@ -29,7 +29,7 @@ pub(super) struct Args {
     /// Store played units in this folder; repeat the command with the same build to continue
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
-    /// Print one JSON document: [{scale, units, rungs, strays}]
+    /// Print one JSON document: [{scale, units, seed, rungs, out_of_range}]
     #[arg(long)]
     json: bool,
     /// Play this many matches in parallel [default: one per core]
@@ -117,9 +117,9 @@ fn show(out: &mut impl Write, measured: &MeasuredLadder, units: u64) -> io::Resu
         ]);
     }
     print::table(out, &rows, |k| k > 2)?;
-    let strays = measured.ladder.strays(&measured.rows);
-    strays.iter().try_for_each(|stray| writeln!(out, "{stray}"))?;
-    if strays.is_empty() {
+    let out_of_range = measured.ladder.rungs_out_of_range(&measured.rows);
+    out_of_range.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    if out_of_range.is_empty() {
         writeln!(out, "all distances between levels are in range")?;
     }
     writeln!(out)
@@ -136,6 +136,6 @@ fn document(measured: &MeasuredLadder, args: &Args) -> Value {
         })
     };
     let rungs: Vec<Value> = measured.rows.iter().zip(&measured.times).map(rung).collect();
-    let strays = measured.ladder.strays(&measured.rows);
-    json!({ "scale": scale(measured), "units": args.units, "seed": args.seed, "rungs": rungs, "strays": strays })
+    let out_of_range = measured.ladder.rungs_out_of_range(&measured.rows);
+    json!({ "scale": scale(measured), "units": args.units, "seed": args.seed, "rungs": rungs, "out_of_range": out_of_range })
 }

@@ -175,7 +175,9 @@ impl ExplainedSuite {
             }
             facts.extend(of.starts.as_ref().map(|file| format!("starts of {file}")));
             facts.extend(of.moves.map(|n| format!("truncated after {}", print::count(n as usize, "move", "moves"))));
-            facts.extend((!of.once.is_empty()).then(|| format!("answers cached: {}", of.once.join(", "))));
+            facts.extend(
+                (!of.cache_answers.is_empty()).then(|| format!("answers cached: {}", of.cache_answers.join(", "))),
+            );
             facts.extend(of.stop.as_ref().map(|stop| format!("stop {}", arguments(stop))));
             facts.extend((!of.llm.is_empty()).then(|| format!("llm {}", arguments(&of.llm))));
             facts.extend((!of.variants.is_empty()).then(|| variants(&of.variants)));

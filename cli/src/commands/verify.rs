@@ -23,8 +23,8 @@ pub(super) struct Args {
     /// Check the signature in BUNDLE.minisig with this public key, in the format of `minisign`
     #[arg(long, value_name = "FILE")]
     public_key: Option<PathBuf>,
-    /// Print one JSON document: {verified, refused: [{file, line, episode, message}]}, for a run also {whole, notes,
-    /// calls, cut, unfinished}
+    /// Print one JSON document: {verified, refused: [{file, line, episode, message}]}, for a run also {complete, notes,
+    /// calls, truncated_lines, unfinished}
     #[arg(long)]
     json: bool,
 }
@@ -42,16 +42,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         return verify_files(&args);
     };
     let bar = print::progress(read.run.found.len() as u64, "verifying");
-    let Audit { good, mut refused, mut whole, notes } = audit(&read.run, &read.files, || bar.inc(1));
+    let Audit { good, mut refused, mut completeness, notes } = audit(&read.run, &read.files, || bar.inc(1));
     bar.finish_and_clear();
     refused.splice(0..0, read.sums.iter().cloned());
-    whole.complete &= refused.is_empty();
+    completeness.complete &= refused.is_empty();
     let run = &read.run;
     let (calls, unfinished) = (run.calls.values().map(Vec::len).sum(), run.unfinished());
     if args.json {
         print::json(&json!({
-            "verified": good, "refused": refused, "whole": whole, "notes": notes, "calls": calls, "signed": signed,
-            "cut": run.cut.iter().map(ToString::to_string).collect::<Vec<_>>(), "unfinished": unfinished,
+            "verified": good, "refused": refused, "complete": completeness, "notes": notes, "calls": calls, "signed": signed,
+            "truncated_lines": run.truncated_lines.iter().map(ToString::to_string).collect::<Vec<_>>(), "unfinished": unfinished,
         }))?;
     } else {
         let mut out = io::stdout().lock();
@@ -62,8 +62,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         if read.files.contains_key(bundle::SUMS) && read.sums.is_empty() {
             writeln!(out, "all checksums of {} match", bundle::SUMS)?;
         }
-        let cut = run.cut.iter();
-        cut.map(|at| format!("{at}: truncated by a killed process; skipped"))
+        let truncated = run.truncated_lines.iter();
+        truncated
+            .map(|at| format!("{at}: truncated by a killed process; skipped"))
             .chain(notes)
             .try_for_each(|line| writeln!(out, "{line}"))?;
         if !unfinished.is_empty() {
@@ -72,10 +73,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         }
         refused.iter().try_for_each(|r| writeln!(out, "{r}"))?;
         writeln!(out, "{} verified", print::count(good, "episode", "episodes"))?;
-        if whole.complete {
-            writeln!(out, "complete: all {} of the plan", print::count(whole.planned, "match", "matches"))?;
+        if completeness.complete {
+            writeln!(out, "complete: all {} of the plan", print::count(completeness.planned, "match", "matches"))?;
         } else {
-            whole.why.iter().try_for_each(|why| writeln!(out, "NOT COMPLETE: {why}"))?;
+            completeness.why.iter().try_for_each(|why| writeln!(out, "NOT COMPLETE: {why}"))?;
         }
     }
     let faults = print::count(refused.len(), "fault", "faults");

@@ -3,6 +3,7 @@
 //     g++ -std=c++17 -O1 -o bot bot.cpp -pthread && ./bot [URL]
 //
 // It plays one match, or a whole suite if LUDEX_SUITE is set. It uses JSON and resumes after a lost connection.
+// It may have several seats of a match; each seat has its own turns and message numbers.
 // Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_SUITE, LUDEX_RUN.
 
 #define ASIO_STANDALONE
@@ -23,7 +24,8 @@
 
 using Json = nlohmann::json;
 using Socket = websocketpp::client<websocketpp::config::asio_client>;
-using Key = std::pair<int, int>; // turn and try; the server accepts one act per key, and the bot sends one
+using Key = std::pair<int, int>; // turn and try; the server accepts one act of a seat per key, and the bot sends one
+using SeatKey = std::pair<std::string, int>; // match and seat
 
 std::string env(const char *name, const char *otherwise) {
     const char *value = std::getenv(name);
@@ -89,12 +91,12 @@ protected:
     int entering = 0; // id of the pending join
 
 private:
-    struct Match {
+    struct Seat {
         Json turn;            // last turn message
         Key acted = {-1, 0};  // key of the last act
     };
     struct Act {
-        std::string match;
+        SeatKey seat;
         Key key;
     };
 
@@ -129,10 +131,18 @@ private:
         if (std::getenv("LUDEX_TOKEN")) hello["token"] = env("LUDEX_TOKEN", "");
         if (!session.is_null()) {
             hello["resume"] = session;
-            hello["resume"]["seen"] = seen;
+            hello["resume"]["seen"] = seenFrames();
             hello["reclaim"] = true; // if the session no longer exists, the name reclaims the seats
         }
         send(hello);
+    }
+
+    /// Returns the last seq of each match, or those of its seats if there are several.
+    Json seenFrames() const {
+        Json frames = Json::object();
+        for (const auto &[seat, seq] : seen) frames[seat.first][std::to_string(seat.second)] = seq;
+        for (Json &frame : frames) if (frame.size() == 1) frame = Json(*frame.begin());
+        return frames;
     }
 
     void welcome(const Json &message) {
@@ -142,8 +152,8 @@ private:
             // Requests of the old session are void, except acts, which are identified by their key.
             for (auto it = unanswered.begin(); it != unanswered.end();) it = acts.count(it->first) ? ++it : unanswered.erase(it);
             entering = 0;
-            for (const Json &resumed : message["matches"]) matches[resumed["match"]];
-            joined = !matches.empty() || (message.contains("joins") && !message["joins"].empty());
+            for (const Json &resumed : message["matches"]) seats[{resumed["match"], resumed["seat"]}];
+            joined = !seats.empty() || (message.contains("joins") && !message["joins"].empty());
         }
         for (const auto &[id, pending] : unanswered) send(pending);
         enter();
@@ -158,41 +168,43 @@ private:
         if (type == "error" && !message.value("retry", false)) throw std::runtime_error(message["message"]);
         if (type == "ping") return send({{"type", "pong"}, {"nonce", message["nonce"]}});
         if (!message.contains("match")) return onLobby(message);
-        const std::string match = message["match"];
-        if (ended.count(match)) return;
+        // The `seat` of an event is that of the player, not of the viewer.
+        const SeatKey seat = {message["match"], message.value(type == "event" ? "viewer" : "seat", 0)};
+        if (ended.count(seat)) return;
         const int seq = message["seq"];
-        const bool fresh = !seen.contains(match) || seq > seen[match];
-        if (fresh || type == "resync") seen[match] = seq;
+        const bool fresh = !seen.count(seat) || seq > seen[seat];
+        if (fresh || type == "resync") seen[seat] = seq;
         if (type == "resync") {
-            resync(match, message);
+            resync(seat, message);
         } else if (type == "turn") {
             // After a resume a turn may be sent again; its key tells if it has been answered.
-            if (matches.count(match)) act(match, matches[match].turn = message);
+            if (seats.count(seat)) act(seat, seats[seat].turn = message);
         } else if (fresh && type == "match_start") {
-            matches[match];
+            seats[seat];
         } else if (fresh && type == "match_end") {
-            finish(match, message);
+            finish(seat, message);
         }
     }
 
-    /// Replaces the state of a match. A pending act keeps its key.
-    void resync(const std::string &match, const Json &message) {
-        Match &known = matches[match] = Match{};
-        if (message.contains("end")) return finish(match, message["end"]);
+    /// Replaces the state of a seat. A pending act keeps its key.
+    void resync(const SeatKey &seat, const Json &message) {
+        Seat &known = seats[seat] = Seat{};
+        if (message.contains("end")) return finish(seat, message["end"]);
         if (!message.contains("turn")) return;
         known.turn = message["turn"];
-        for (const auto &[id, sent] : acts) if (sent.match == match && sent.key == keyOf(known.turn)) return;
-        act(match, known.turn);
+        for (const auto &[id, sent] : acts) if (sent.seat == seat && sent.key == keyOf(known.turn)) return;
+        act(seat, known.turn);
     }
 
     static Key keyOf(const Json &turn) { return {turn["turn"], turn.value("try", 0)}; }
 
-    void act(const std::string &match, const Json &turn) {
+    void act(const SeatKey &seat, const Json &turn) {
         const Key key = keyOf(turn);
-        if (key <= matches[match].acted) return;
-        matches[match].acted = key;
-        const int id = request("act", {{"match", match}, {"turn", key.first}, {"try", key.second}, {"action", choose(turn)}});
-        acts[id] = {match, key};
+        if (key <= seats[seat].acted) return;
+        seats[seat].acted = key;
+        Json fields = {{"match", seat.first}, {"seat", seat.second}, {"turn", key.first}, {"try", key.second}};
+        fields["action"] = choose(turn);
+        acts[request("act", fields)] = {seat, key};
     }
 
     void reply(const Json &message, int id) {
@@ -211,32 +223,35 @@ private:
         }
         const Act sent = made->second;
         acts.erase(made);
-        if (!matches.count(sent.match)) return;
+        if (!seats.count(sent.seat)) return;
         if (later) {
             // The act was not executed, so the turn gets a new one.
-            matches[sent.match].acted = {-1, 0};
+            seats[sent.seat].acted = {-1, 0};
             socket->set_timer(message.value("after_ms", 200), [=](auto error) {
-                if (!error && matches.count(sent.match)) act(sent.match, matches[sent.match].turn);
+                if (!error && seats.count(sent.seat)) act(sent.seat, seats[sent.seat].turn);
             });
         } else if (message["type"] == "refused" && message["tries_left"] > 0) {
-            Json turn = matches[sent.match].turn;
+            Json turn = seats[sent.seat].turn;
             if (keyOf(turn).first != sent.key.first) return;
             turn["try"] = message["try"];
             if (message.contains("legal")) turn["legal"] = message["legal"];
-            act(sent.match, matches[sent.match].turn = turn);
+            act(sent.seat, seats[sent.seat].turn = turn);
         } else if (failed && (message["code"] == "unknown_match" || message["code"] == "not_your_seat")) {
-            onSeatLost(sent.match);
+            onSeatLost(sent.seat);
         }
         // Other errors: the act was late or repeated, which has no effect.
     }
 
     /// Handles a seat that no longer exists on the server.
-    virtual void onSeatLost(const std::string &match) { finish(match, {{"reason", "gone"}}); }
+    virtual void onSeatLost(const SeatKey &seat) { finish(seat, {{"reason", "gone"}}); }
 
-    void finish(const std::string &match, const Json &end) {
-        if (matches.erase(match) == 0) return;
-        ended.insert(match);
-        std::cout << match << ": " << end["reason"] << " " << end.value("returns", Json::array()) << std::endl;
+    void finish(const SeatKey &seat, const Json &end) {
+        if (seats.erase(seat) == 0) return;
+        ended.insert(seat);
+        std::cout << seat.first << ": seat " << seat.second << ": " << end["reason"] << " "
+                  << end.value("returns", Json::array()) << std::endl;
+        // The match is over when all its seats have their end.
+        for (const auto &[other, state] : seats) if (other.first == seat.first) return;
         onMatchEnd();
     }
 
@@ -244,12 +259,12 @@ private:
     std::unique_ptr<Socket> socket;
     websocketpp::connection_hdl line;
     Json session;                    // session and key of the last welcome, for resuming
-    Json seen = Json::object();      // match -> last seq
+    std::map<SeatKey, int> seen;     // last seq
     int nextId = 2;                  // never reused, even on a new connection; hello uses 1
     std::map<int, Json> unanswered;  // id -> request as sent
     std::map<int, Act> acts;
-    std::map<std::string, Match> matches;
-    std::set<std::string> ended;
+    std::map<SeatKey, Seat> seats;
+    std::set<SeatKey> ended;
     bool connected = false, joined = false, done = false;
 };
 
@@ -272,7 +287,7 @@ private:
         quit();
     }
     void onMatchEnd() override {}
-    void onSeatLost(const std::string &) override {}
+    void onSeatLost(const SeatKey &) override {}
 };
 
 // ---- end of the additions

@@ -3,6 +3,7 @@
 //     java Bot.java [URL]                                    (JDK 17 or newer, no dependencies)
 //
 // It uses MessagePack, resumes after a lost connection, and exits when its matches are finished.
+// It may have several seats of a match; each seat has its own turns and message numbers.
 // Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_GAMES [1],
 // LUDEX_AGAINST (an agent of the server, or "queue" for other clients in the queue).
 
@@ -53,16 +54,18 @@ public class Bot {
         }
     }
 
-    /** Turn and try. The server accepts one act per key, and the bot sends one. */
+    /** Turn and try. The server accepts one act of a seat per key, and the bot sends one. */
     record Key(long turn, long attempt) {
         boolean after(Key other) {
             return turn > other.turn || turn == other.turn && attempt > other.attempt;
         }
     }
 
-    record Act(String match, Key key, long action) {}
+    record Seat(String match, long seat) {}
 
-    static class Match {
+    record Act(Seat seat, Key key, long action) {}
+
+    static class SeatState {
         Map<String, Object> turn; // last turn message
         Key acted = new Key(-1, 0); // key of the last act
     }
@@ -74,15 +77,14 @@ public class Bot {
     String session; // session and key of the last welcome, for resuming
     String key;
     long nextId = 2; // never reused, even on a new connection; hello uses 1
-    int results = 0;
     long joining = 0; // id of the pending join
     boolean joined = false;
     boolean isDraining = false; // the server shuts down: only finish the current matches
     final Map<Long, byte[]> unanswered = new LinkedHashMap<>();
     final Map<Long, Act> acts = new HashMap<>();
-    final Map<String, Match> matches = new LinkedHashMap<>();
-    final Set<String> ended = new HashSet<>();
-    final Map<String, Object> seen = new HashMap<>(); // match -> last seq
+    final Map<Seat, SeatState> seats = new LinkedHashMap<>();
+    final Set<Seat> ended = new HashSet<>();
+    final Map<Seat, Long> seen = new HashMap<>(); // last seq
 
     Bot(String url) {
         this.url = URI.create(url);
@@ -106,7 +108,7 @@ public class Bot {
 
     void run() throws InterruptedException {
         connect();
-        while (results < games && !(isDraining && matches.isEmpty())) {
+        while (finished() < games && !(isDraining && seats.isEmpty())) {
             try {
                 enter();
                 handle(line.receive());
@@ -144,7 +146,7 @@ public class Bot {
         hello.put("agent", map("name", env("LUDEX_AGENT", "java-bot"), "kind", "bot"));
         if (!env("LUDEX_TOKEN", "").isEmpty()) hello.put("token", env("LUDEX_TOKEN", ""));
         if (session != null) {
-            hello.put("resume", map("session", session, "key", key, "seen", seen));
+            hello.put("resume", map("session", session, "key", key, "seen", seenFrames()));
             hello.put("reclaim", true); // if the session no longer exists, the name reclaims the seats
         }
         line.send(pack(hello));
@@ -163,21 +165,53 @@ public class Bot {
         for (byte[] request : new ArrayList<>(unanswered.values())) line.send(request);
     }
 
+    /** Returns the last seq of each match, or those of its seats if there are several. */
+    Map<String, Object> seenFrames() {
+        Map<String, Object> frames = new HashMap<>();
+        for (Map.Entry<Seat, Long> entry : seen.entrySet()) {
+            Map<String, Object> seats = map(frames.get(entry.getKey().match));
+            seats.put("" + entry.getKey().seat, entry.getValue());
+            frames.put(entry.getKey().match, seats);
+        }
+        frames.replaceAll((match, seats) -> map(seats).size() > 1 ? seats : map(seats).values().iterator().next());
+        return frames;
+    }
+
     /** Starts a new session: requests of the old one are void, except acts, which are identified by their key. */
     void startSession(Map<String, Object> welcome) {
         unanswered.keySet().removeIf(id -> !acts.containsKey(id));
         joining = 0;
-        Set<String> resumed = new HashSet<>();
-        for (Object entry : list(welcome, "matches")) resumed.add(text(map(entry), "match"));
-        for (String match : new ArrayList<>(matches.keySet())) {
-            if (!resumed.contains(match)) finish(match, map("reason", "lost"));
+        Set<Seat> resumed = new HashSet<>();
+        for (Object entry : list(welcome, "matches")) resumed.add(seatOf(map(entry), "seat"));
+        for (Seat seat : new ArrayList<>(seats.keySet())) {
+            if (!resumed.contains(seat)) finish(seat, map("reason", "lost"));
         }
-        for (String match : resumed) {
-            if (!ended.contains(match)) matches.putIfAbsent(match, new Match());
+        for (Seat seat : resumed) {
+            if (!ended.contains(seat)) seats.putIfAbsent(seat, new SeatState());
         }
         long left = 0;
         for (Object entry : list(welcome, "joins")) left += number(map(entry), "left", 0);
-        joined = results + matches.size() + left >= games;
+        joined = taken() + left >= games;
+    }
+
+    /** Returns the number of matches that have ended or are running. */
+    int taken() {
+        Set<String> matches = matches(ended);
+        matches.addAll(matches(seats.keySet()));
+        return matches.size();
+    }
+
+    /** Returns the number of matches of which all seats have ended. */
+    int finished() {
+        Set<String> matches = matches(ended);
+        matches.removeAll(matches(seats.keySet()));
+        return matches.size();
+    }
+
+    static Set<String> matches(Set<Seat> seats) {
+        Set<String> matches = new HashSet<>();
+        for (Seat seat : seats) matches.add(seat.match);
+        return matches;
     }
 
     // ---- requests
@@ -192,7 +226,7 @@ public class Bot {
 
     void enter() throws Lost {
         if (joined || joining != 0 || isDraining) return;
-        int count = games - results - matches.size();
+        int count = games - taken();
         Map<String, Object> join = map("type", "join", "count", count);
         join.put("game", env("LUDEX_GAME", "tic_tac_toe"));
         String against = env("LUDEX_AGAINST", "random");
@@ -201,8 +235,8 @@ public class Bot {
         request(join);
     }
 
-    void answer(String match, Map<String, Object> turn) throws Lost {
-        Match state = matches.get(match);
+    void answer(Seat seat, Map<String, Object> turn) throws Lost {
+        SeatState state = seats.get(seat);
         Key now = keyOf(turn);
         List<Object> legal = list(turn, "legal");
         if (state == null || !now.after(state.acted) || legal.isEmpty()) return;
@@ -212,20 +246,19 @@ public class Bot {
             long low = (Long) range.get(0), high = (Long) range.get(1);
             pick = low + random.nextInt((int) (high - low + 1));
         }
-        act(new Act(match, now, (Long) pick));
+        act(new Act(seat, now, (Long) pick));
     }
 
     void act(Act act) throws Lost {
         acts.put(nextId, act); // first, because sending may fail
-        request(map("type", "act", "match", act.match, "turn", act.key.turn, "try", act.key.attempt,
-                "action", act.action));
+        request(map("type", "act", "match", act.seat.match, "seat", act.seat.seat, "turn", act.key.turn,
+                "try", act.key.attempt, "action", act.action));
     }
 
     // ---- messages
 
     void handle(Map<String, Object> message) throws Lost, InterruptedException {
         String type = text(message, "type");
-        String match = text(message, "match");
         if (message.get("re") != null) {
             reply(type, message);
             return;
@@ -238,37 +271,39 @@ public class Bot {
             }
             default -> { }
         }
-        if (match == null || ended.contains(match)) return;
+        // The `seat` of an event is that of the player, not of the viewer.
+        Seat seat = seatOf(message, type.equals("event") ? "viewer" : "seat");
+        if (seat.match == null || ended.contains(seat)) return;
         if (type.equals("resync")) {
-            resync(match, message);
+            resync(seat, message);
             return;
         }
-        boolean fresh = number(message, "seq", 0) > number(seen, match, -1);
-        if (fresh) seen.put(match, message.get("seq"));
+        boolean fresh = number(message, "seq", 0) > seen.getOrDefault(seat, -1L);
+        if (fresh) seen.put(seat, number(message, "seq", 0));
         if (type.equals("turn")) {
             // After a resume a turn may be sent again; its key tells if it has been answered.
-            if (matches.containsKey(match)) matches.get(match).turn = message;
-            answer(match, message);
+            if (seats.containsKey(seat)) seats.get(seat).turn = message;
+            answer(seat, message);
         } else if (fresh && type.equals("match_start")) {
-            matches.put(match, new Match());
+            seats.put(seat, new SeatState());
         } else if (fresh && type.equals("match_end")) {
-            finish(match, message);
+            finish(seat, message);
         }
     }
 
-    /** Replaces the state of the match. A pending act keeps its key. */
-    void resync(String match, Map<String, Object> message) throws Lost {
-        seen.put(match, message.get("seq"));
-        Match state = new Match();
-        matches.put(match, state);
+    /** Replaces the state of the seat. A pending act keeps its key. */
+    void resync(Seat seat, Map<String, Object> message) throws Lost {
+        seen.put(seat, number(message, "seq", 0));
+        SeatState state = new SeatState();
+        seats.put(seat, state);
         if (message.get("end") != null) {
-            finish(match, map(message.get("end")));
+            finish(seat, map(message.get("end")));
         } else if (message.get("turn") != null) {
             state.turn = map(message.get("turn"));
             for (Act act : acts.values()) {
-                if (act.match.equals(match) && act.key.equals(keyOf(state.turn))) state.acted = act.key;
+                if (act.seat.equals(seat) && act.key.equals(keyOf(state.turn))) state.acted = act.key;
             }
-            answer(match, state.turn);
+            answer(seat, state.turn);
         }
     }
 
@@ -283,20 +318,20 @@ public class Bot {
             if (error && !flag(message, "retry")) throw new Fatal(reason(message));
             if (error) Thread.sleep(number(message, "after_ms", 200));
         } else if (act != null && type.equals("refused")) {
-            Match state = matches.get(act.match);
+            SeatState state = seats.get(act.seat);
             boolean current = state != null && state.turn != null
                     && number(state.turn, "turn", -1) == number(message, "turn", -2);
             if (current && number(message, "tries_left", 0) > 0) {
                 Map<String, Object> again = new HashMap<>(state.turn);
                 again.put("try", message.get("try"));
                 if (message.get("legal") != null) again.put("legal", message.get("legal"));
-                answer(act.match, again);
+                answer(act.seat, again);
             }
         } else if (act != null && error) {
             switch (text(message, "code")) {
                 // The act was late or repeated, which has no effect.
                 case "stale_turn", "conflict", "not_your_turn", "match_over" -> { }
-                case "unknown_match", "not_your_seat" -> finish(act.match, map("reason", message.get("code")));
+                case "unknown_match", "not_your_seat" -> finish(act.seat, map("reason", message.get("code")));
                 default -> {
                     if (!flag(message, "retry")) throw new Fatal(reason(message));
                     Thread.sleep(number(message, "after_ms", 200));
@@ -306,11 +341,14 @@ public class Bot {
         }
     }
 
-    void finish(String match, Map<String, Object> end) {
-        if (matches.remove(match) == null) return;
-        ended.add(match);
-        results++;
-        System.out.println(match + ": " + end.get("reason") + " " + list(end, "returns"));
+    void finish(Seat seat, Map<String, Object> end) {
+        if (seats.remove(seat) == null) return;
+        ended.add(seat);
+        System.out.println(seat.match + ": seat " + seat.seat + ": " + end.get("reason") + " " + list(end, "returns"));
+    }
+
+    static Seat seatOf(Map<String, Object> message, String field) {
+        return new Seat(text(message, "match"), number(message, field, 0));
     }
 
     static Key keyOf(Map<String, Object> turn) {

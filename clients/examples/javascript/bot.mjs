@@ -3,6 +3,7 @@
 //     node bot.mjs [URL]
 //
 // It uses JSON, resumes after a lost connection, and exits when its matches are finished.
+// It may have several seats of a match; each seat has its own turns and message numbers.
 // Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_GAMES [1],
 // LUDEX_AGAINST (an agent of the server, or "queue" for other clients in the queue).
 
@@ -20,15 +21,17 @@ let session = null; // {session, key} of the last welcome, for resuming
 let socket = null;
 let lostAt = null; // time of the connection loss; null while connected
 let nextId = 2; // never reused, even on a new connection; hello uses 1
-let results = 0;
 let joining = null; // id of the pending join
 let joined = false;
 let isDraining = false; // the server shuts down: only finish the current matches
 const unanswered = new Map(); // id -> encoded request
-const acts = new Map(); // id of an act -> its key and fields
-const matches = new Map(); // id -> {turn: last turn message, acted: key of the last act}
-const ended = new Set();
-const seen = {}; // match -> last seq
+const acts = new Map(); // id of an act -> its seat, key and action
+const seats = new Map(); // name of a seat -> {match, seat, turn: last turn message, acted: key of the last act}
+const ended = new Set(); // names of seats
+const endedMatches = new Set();
+const seen = new Map(); // name of a seat -> {match, seat, seq: last seq}
+
+const nameOf = (match, seat) => `${match} ${seat}`;
 
 // ---- requests
 
@@ -45,22 +48,33 @@ function join(count) {
   joining = request('join', { game: env.LUDEX_GAME ?? 'tic_tac_toe', count, ...opponents });
 }
 
-// A key is turn and try. The server accepts one act per key, and the bot sends one.
+/** Number of matches of which all seats have ended. */
+function finished() {
+  const running = new Set([...seats.values()].map(({ match }) => match));
+  return [...endedMatches].filter((match) => !running.has(match)).length;
+}
+
+/** Number of matches that have ended or are running. */
+const taken = () => new Set([...endedMatches, ...[...seats.values()].map(({ match }) => match)]).size;
+
+// A key is turn and try. The server accepts one act of a seat per key, and the bot sends one.
 const later = (a, b) => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1]);
 
-function act(match, turn) {
-  const state = matches.get(match);
+function act(name, turn) {
+  const state = seats.get(name);
   const key = [turn.turn, turn.try ?? 0];
   if (!state || !later(key, state.acted)) return;
   state.acted = key;
   const pick = turn.legal[Math.floor(Math.random() * turn.legal.length)];
   // Games with thousands of ids send inclusive ranges.
   const [low, high] = Array.isArray(pick) ? pick : [pick, pick];
-  send(match, key, low + Math.floor(Math.random() * (high - low + 1)));
+  send(name, key, low + Math.floor(Math.random() * (high - low + 1)));
 }
 
-function send(match, key, action) {
-  acts.set(request('act', { match, turn: key[0], try: key[1], action }), { match, key, action });
+function send(name, key, action) {
+  if (!seats.has(name)) return;
+  const { match, seat } = seats.get(name);
+  acts.set(request('act', { match, seat, turn: key[0], try: key[1], action }), { name, key, action });
 }
 
 // ---- messages
@@ -71,43 +85,47 @@ function receive(message) {
   if (type === 'ping') return socket.send(JSON.stringify({ type: 'pong', nonce: message.nonce }));
   if (type === 'error' && !message.retry) fail(`${message.code}: ${message.message}`);
   if (type === 'draining') drain(message);
-  if (!match || ended.has(match)) return;
-  if (type === 'resync') return resync(message);
-  const fresh = !(message.seq <= seen[match]);
-  if (fresh) seen[match] = message.seq;
+  // The `seat` of an event is that of the player, not of the viewer.
+  const seat = type === 'event' ? message.viewer : message.seat;
+  const name = nameOf(match, seat);
+  if (!match || ended.has(name)) return;
+  if (type === 'resync') return resync(name, message);
+  const fresh = !(message.seq <= seen.get(name)?.seq);
+  if (fresh) seen.set(name, { match, seat, seq: message.seq });
   if (type === 'turn') {
     // After a resume, a turn may be sent again; its key shows whether it has been answered.
-    const state = matches.get(match);
+    const state = seats.get(name);
     if (state) state.turn = message;
-    act(match, message);
+    act(name, message);
   } else if (fresh && type === 'match_start') {
-    matches.set(match, { turn: null, acted: [-1, 0] });
+    seats.set(name, { match, seat, turn: null, acted: [-1, 0] });
   } else if (fresh && type === 'match_end') {
-    finish(match, message);
+    finish(name, message);
   }
 }
 
-function resync({ match, seq, turn, end }) {
-  // Replaces the state of the match. A pending act keeps its key.
-  seen[match] = seq;
-  const same = (other) => other.match === match && `${other.key}` === `${[turn?.turn, turn?.try ?? 0]}`;
+function resync(name, { match, seat, seq, turn, end }) {
+  // Replaces the state of the seat. A pending act keeps its key.
+  seen.set(name, { match, seat, seq });
+  const same = (other) => other.name === name && `${other.key}` === `${[turn?.turn, turn?.try ?? 0]}`;
   const sent = [...acts.values()].find(same);
-  matches.set(match, { turn, acted: sent?.key ?? [-1, 0] });
-  if (end) finish(match, end);
-  else if (turn) act(match, turn);
+  seats.set(name, { match, seat, turn, acted: sent?.key ?? [-1, 0] });
+  if (end) finish(name, end);
+  else if (turn) act(name, turn);
 }
 
-function finish(match, end) {
-  if (!matches.delete(match)) return;
-  ended.add(match);
-  results += 1;
-  console.log(`${match}: ${end.reason} ${JSON.stringify(end.returns ?? [])}`);
-  if (results >= games || (isDraining && matches.size === 0)) quit(0);
+function finish(name, end) {
+  const state = seats.get(name);
+  if (!seats.delete(name)) return;
+  ended.add(name);
+  endedMatches.add(state.match);
+  console.log(`${state.match}: seat ${state.seat}: ${end.reason} ${JSON.stringify(end.returns ?? [])}`);
+  if (finished() >= games || (isDraining && seats.size === 0)) quit(0);
 }
 
 function drain({ resume }) {
   isDraining = resume === false;
-  if (isDraining && matches.size === 0) quit(0);
+  if (isDraining && seats.size === 0) quit(0);
 }
 
 function reply(message) {
@@ -122,22 +140,22 @@ function reply(message) {
     else if (message.retry) setTimeout(enter, wait);
     else fail(`${message.code}: ${message.message}`);
   } else if (sent && message.type === 'refused') {
-    const { turn } = matches.get(sent.match) ?? {};
+    const { turn } = seats.get(sent.name) ?? {};
     if (message.tries_left > 0 && turn?.turn === message.turn) {
-      act(sent.match, { ...turn, try: message.try, legal: message.legal ?? turn.legal });
+      act(sent.name, { ...turn, try: message.try, legal: message.legal ?? turn.legal });
     }
   } else if (sent && message.type === 'error') {
     // The act was late or repeated, which has no effect. A match that no longer exists counts as finished.
     const { code } = message;
-    if (SEAT_LOST_CODES.includes(code)) finish(sent.match, { reason: code });
-    else if (message.retry) setTimeout(send, wait, sent.match, sent.key, sent.action);
+    if (SEAT_LOST_CODES.includes(code)) finish(sent.name, { reason: code });
+    else if (message.retry) setTimeout(send, wait, sent.name, sent.key, sent.action);
     else if (!LATE_CODES.includes(code)) fail(`${code}: ${message.message}`);
   }
 }
 
 function enter() {
   if (joined || joining !== null || isDraining) return;
-  const count = games - results - matches.size;
+  const count = games - taken();
   if (count > 0) join(count);
   else joined = true;
 }
@@ -165,7 +183,7 @@ function connect() {
     hello.agent = { name: env.LUDEX_AGENT ?? 'js-bot', kind: 'bot' };
     if (env.LUDEX_TOKEN) hello.token = env.LUDEX_TOKEN;
     if (session) {
-      hello.resume = { session: session.session, key: session.key, seen };
+      hello.resume = { session: session.session, key: session.key, seen: seenFrames() };
       hello.reclaim = true; // if the session no longer exists, the name reclaims the seats
     }
     mine.send(JSON.stringify(hello));
@@ -181,6 +199,16 @@ function connect() {
   };
 }
 
+/** Returns the last seq of each match, or those of its seats if there are several. */
+function seenFrames() {
+  const frames = {};
+  for (const { match, seat, seq } of seen.values()) (frames[match] ??= {})[seat] = seq;
+  for (const [match, of] of Object.entries(frames)) {
+    if (Object.keys(of).length === 1) [frames[match]] = Object.values(of);
+  }
+  return frames;
+}
+
 function welcome(message) {
   session = { session: message.session, key: message.key, open: true };
   lostAt = null;
@@ -188,13 +216,13 @@ function welcome(message) {
     // Only acts remain valid in a new session, because they are identified by their key.
     for (const id of unanswered.keys()) if (!acts.has(id)) unanswered.delete(id);
     joining = null;
-    const resumed = new Set((message.matches ?? []).map((m) => m.match));
-    for (const match of matches.keys()) if (!resumed.has(match)) finish(match, { reason: 'lost' });
-    for (const match of resumed) {
-      if (!ended.has(match) && !matches.has(match)) matches.set(match, { turn: null, acted: [-1, 0] });
+    const resumed = new Map((message.matches ?? []).map(({ match, seat }) => [nameOf(match, seat), { match, seat }]));
+    for (const name of seats.keys()) if (!resumed.has(name)) finish(name, { reason: 'lost' });
+    for (const [name, of] of resumed) {
+      if (!ended.has(name) && !seats.has(name)) seats.set(name, { ...of, turn: null, acted: [-1, 0] });
     }
     const left = (message.joins ?? []).reduce((sum, entry) => sum + (entry.left ?? 0), 0);
-    joined = results + matches.size + left >= games;
+    joined = taken() + left >= games;
   }
   for (const text of unanswered.values()) socket.send(text);
   enter();

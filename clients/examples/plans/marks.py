@@ -160,9 +160,9 @@ def submissions(record):
     begun = {0: [], 1: []}
     for event in record["events"]:
         seat = event["seat"]
-        if "said" in event:
+        if "document" in event:
             begun[seat] = []
-            yield seat, event["said"]
+            yield seat, event["document"]
         else:
             begun[seat].append(event["action"])
             if event["action"] in (0, 1):

@@ -1,9 +1,9 @@
 """A language-model agent with its own memory plays a suite.
 
-The server plans, plays and judges the matches; this program prompts the model. Each match is one
-conversation, which contains all earlier requests and replies of the match. After a match the model
-writes a note to itself, and the notes are part of every later conversation. Conversations and notes
-are stored in a folder, so the same command continues after an interruption.
+The server plans, plays and judges the matches; this program prompts the model. Each seat of a match
+is one conversation, which contains all earlier requests and replies of the seat. After a match the
+model writes a note to itself, and the notes are part of every later conversation. Conversations and
+notes are stored in a folder, so the same command continues after an interruption.
 
 Every answer reports its calls, tokens and dollars in the notes of the move. The record of the match
 stores these numbers as self-reported, since the server cannot check them.
@@ -49,11 +49,11 @@ class Endpoint:
         if self._key:
             request.add_header("Authorization", f"Bearer {self._key}")
         with urllib.request.urlopen(request, timeout=120) as answer:
-            said = json.load(answer)
-        usage = said.get("usage") or {}
+            reply = json.load(answer)
+        usage = reply.get("usage") or {}
         tokens = (usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
         dollars = sum(n * price for n, price in zip(tokens, self._prices, strict=True)) / 1e6
-        return said["choices"][0]["message"]["content"] or "", Spent(1, *tokens, dollars)
+        return reply["choices"][0]["message"]["content"] or "", Spent(1, *tokens, dollars)
 
 
 class Spent:
@@ -99,7 +99,7 @@ class Scaffold:
         self._endpoint = endpoint
         self._memory = memory
         self._rules = rules
-        self._over: list[tuple[str, str]] = []
+        self._over: list[tuple[tuple[str, int], str]] = []
         self._unreported = Spent()
         self.total = Spent()
         memory.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,8 @@ class Scaffold:
         """Return the move chosen by the model."""
         while self._over:
             await self._reflect(*self._over.pop())
-        kept = self._kept(turn.match)
+        seat = (turn.match, turn.seat)
+        kept = self._kept(seat)
         question = [turn.turn, turn.attempt]
         if kept["question"] != question:
             kept["talk"] = kept["talk"] or [self._system(turn.game)]
@@ -118,7 +119,7 @@ class Scaffold:
             # Usage for reflections is reported with the next move.
             spent, self._unreported = self._unreported, Spent()
             kept |= {"question": question, "notes": {**spent.notes(), "analysis": text[:2000]}}
-            self._file(turn.match).write_text(json.dumps(kept))
+            self._file(seat).write_text(json.dumps(kept))
         # A reply that was stored but not sent before an interruption is reused, not paid for twice.
         turn.notes.update(kept["notes"])
         text = str(kept["talk"][-1]["content"])
@@ -129,16 +130,17 @@ class Scaffold:
     def saw(self, event: Mapping[str, Any]) -> None:
         """Record the end of a match. The model writes its note before its next move."""
         if event["type"] == "match_end":
-            self._over.append((event["match"], ", ".join(event["outcome"])))
+            seat = (event["match"], event["seat"])
+            self._over.append((seat, ", ".join(event["outcome"])))
 
-    async def _reflect(self, match: str, outcome: str) -> None:
-        talk = self._kept(match)["talk"]
+    async def _reflect(self, seat: tuple[str, int], outcome: str) -> None:
+        talk = self._kept(seat)["talk"]
         if talk:
             talk.append({"role": "user", "content": REFLECT.format(outcome=outcome)})
             note = " ".join((await self._call(talk)).split())
             with (self._memory / "notes.txt").open("a") as notes:
                 notes.write(note + "\n")
-            self._file(match).unlink()
+            self._file(seat).unlink()
 
     async def _call(self, talk: list[dict[str, str]]) -> str:
         text, spent = await asyncio.to_thread(self._endpoint.ask, talk)
@@ -146,12 +148,13 @@ class Scaffold:
         self.total.add(spent)
         return text
 
-    def _file(self, match: str) -> Path:
-        return self._memory / f"{match}.json"
+    def _file(self, seat: tuple[str, int]) -> Path:
+        """Return the file of a match and seat: an agent may have several seats of a match."""
+        return self._memory / f"{seat[0]}-{seat[1]}.json"
 
-    def _kept(self, match: str) -> dict[str, Any]:
-        """Return the conversation of a match, the turn of its last reply, and its notes."""
-        file = self._file(match)
+    def _kept(self, seat: tuple[str, int]) -> dict[str, Any]:
+        """Return the conversation of a seat, the turn of its last reply, and its notes."""
+        file = self._file(seat)
         empty: dict[str, Any] = {"question": None, "notes": {}, "talk": []}
         kept: dict[str, Any] = json.loads(file.read_text()) if file.exists() else empty
         return kept

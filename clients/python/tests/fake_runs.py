@@ -60,18 +60,14 @@ class RunServer(FakeServer):
         for match in going:
             if match.name not in session.matches:
                 session.matches[match.name] = match
-                match.resynced = len(match.log)
-                self.later.append(self._resync(match))
+                for seat in match.seats.values():
+                    seat.resynced = len(seat.log)
+                    self.later.append(self.resync_of(match, seat))
+        session.join = "j_1"
         session.left = run.due - len(going)
         for _ in range(min(frame["slots"] - len(going), session.left)):
             self._start(session)
         return {**enrolled, "join": "j_1"}
-
-    def _resync(self, match: Match) -> Frame:
-        resync = {"type": "resync", "match": match.name, "seq": len(match.log) - 1}
-        events = [frame for frame in match.log if frame["type"] == "event"]
-        turn = {**(match.waiting or {}), "try": match.attempt}
-        return {**resync, "start": match.log[0], "events": events, "turn": turn}
 
     def _start(self, session: Session) -> None:
         name, run = next((n, r) for n, r in self.runs.items() if r.agent == session.agent)

@@ -2,8 +2,9 @@
 
 It plays one game, `race`: two seats in turn add 1, 2 or 3 (action ids 0, 1, 2) to a total, and the
 first to reach 6 wins. `race(coin=1)` begins with a chance node that sets the total to 0 or 1.
-`both=1` makes moves simultaneous. The server can cut the connection at any message, and collects
-protocol violations of the client in `faults`.
+`both=1` makes moves simultaneous. With `seats=2`, a client has both seats of its matches. The
+server can cut the connection at any message, and collects protocol violations of the client in
+`faults`.
 """
 
 from __future__ import annotations
@@ -63,15 +64,21 @@ def text(action: int) -> str:
     return f"+{action + 1}"
 
 
-class Match:
-    def __init__(self, name: str, join: str, seat: int) -> None:
-        self.name, self.join, self.seat = name, join, seat
-        self.game = Race()
+class Seat:
+    def __init__(self, seat: int) -> None:
+        self.seat = seat
         self.log: list[Frame] = []
         self.resynced = 0  # number of events covered by a resync
         self.turn, self.attempt = -1, 0
         self.waiting: Frame | None = None
         self.answers: dict[tuple[int, int], tuple[Any, Frame]] = {}
+
+
+class Match:
+    def __init__(self, name: str, join: str, seats: list[int]) -> None:
+        self.name, self.join = name, join
+        self.seats = {seat: Seat(seat) for seat in seats}
+        self.game = Race()
         self.over = False
 
 
@@ -84,8 +91,13 @@ class Session:
         self.replies: dict[int, Frame] = {}
         self.envs: dict[int, Frame] = {}
         self.matches: dict[str, Match] = {}
+        self.join = ""
         self.left = 0
         self.last_id = 0
+
+    @property
+    def seats(self) -> list[tuple[Match, Seat]]:
+        return [(match, seat) for match in self.matches.values() for seat in match.seats.values()]
 
 
 class FakeServer:
@@ -98,10 +110,11 @@ class FakeServer:
         refuse: bool = False,
         resync: bool = False,
         forget: bool = False,
+        seats: int = 1,
         respond: Callable[[Frame], Frame | None] | None = None,
     ) -> None:
         self.cut_at, self.refuse, self.resync, self.forget = cut_at, refuse, resync, forget
-        self.respond = respond
+        self.respond, self.seats = respond, seats
         self.points = itertools.count()
         self.faults: list[str] = []
         self.received: list[Frame] = []
@@ -112,6 +125,8 @@ class FakeServer:
         self._sessions: dict[str, Session] = {}
         # Events without a match, sent after the next reply.
         self.later: list[Frame] = []
+        # Resyncs of matches of earlier joins, sent after the next welcome.
+        self.earlier: list[Frame] = []
         self._random = random.Random(1)
         self._live: list[Line] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -202,12 +217,13 @@ class FakeServer:
                 self.faults.append(f"id {frame['id']} does not increase")
             session.last_id = frame["id"]
             self.executed.append(frame["type"])
-            before = {name: len(match.log) for name, match in session.matches.items()}
+            before = {(match.name, seat.seat): len(seat.log) for match, seat in session.seats}
             reply = {"re": frame["id"], **getattr(self, f"_on_{frame['type']}")(session, frame)}
             session.replies[frame["id"]] = reply
             self._send(ws, reply)
-            for name, match in session.matches.items():
-                for event in match.log[max(before.get(name, 0), match.resynced) :]:
+            for match, seat in session.seats:
+                sent = before.get((match.name, seat.seat), 0)
+                for event in seat.log[max(sent, seat.resynced) :]:
                     self._send(ws, event)
             later, self.later = self.later, []
             for event in later:
@@ -245,13 +261,20 @@ class FakeServer:
             elif self.forget:
                 if frame.get("reclaim"):
                     session.matches, session.left = old.matches, old.left
+                    session.join = old.join
             else:
                 session, resumed = old, True
                 session.keys.append(f"k_{number}")
+        elif frame.get("reclaim"):
+            for old in self._sessions.values():
+                if old.agent == agent:
+                    old.quiet.wait()
+                    session.matches, session.left = old.matches, old.left
+                    session.join = old.join
         session.quiet.clear()
         mine.append(session)
         self._sessions[session.name] = session
-        held = [match for match in session.matches.values() if not match.over]
+        held = [(match, seat) for match, seat in session.seats if not match.over]
         welcome = {
             "type": "welcome",
             "re": frame["id"],
@@ -264,34 +287,48 @@ class FakeServer:
             "agent": agent,
             "limits": {"grace_ms": 5000, "batch": 64},
             "envs": list(session.envs),
-            "matches": [{"match": m.name, "seat": m.seat, "seq": len(m.log) - 1} for m in held],
-            "joins": [{"join": "j_1", "game": "race", "left": session.left}] if held else [],
+            "matches": [
+                {"match": match.name, "seat": seat.seat, "seq": len(seat.log) - 1}
+                for match, seat in held
+            ],
+            "joins": [{"join": session.join, "game": "race", "left": session.left}] if held else [],
         }
         self._send(ws, welcome)
+        earlier, self.earlier = self.earlier, []
+        for resync in earlier:
+            self._send(ws, resync)
         seen = (resume or {}).get("seen", {})
-        for match in session.matches.values():
-            self._catch_up(ws, match, seen.get(match.name, -1), whole=not resumed)
+        for match, seat in session.seats:
+            last = seen.get(match.name, {})
+            if isinstance(last, int):
+                # A number is that of the only seat.
+                last = {str(seat.seat): last} if len(match.seats) == 1 else {}
+            self._catch_up(ws, match, seat, last.get(str(seat.seat), -1), whole=not resumed)
         return session
 
-    def _catch_up(self, ws: Line, match: Match, seen: int, *, whole: bool) -> None:
-        if (self.resync or whole) and (not match.over or seen < len(match.log) - 1):
-            frame: Frame = {
-                "type": "resync",
-                "match": match.name,
-                "seq": len(match.log) - 1,
-                "start": match.log[0],
-                "events": [e for e in match.log if e["type"] == "event"],
-            }
-            if match.over:
-                frame["end"] = match.log[-1]
-            elif match.waiting:
-                frame["turn"] = {**match.waiting, "try": match.attempt}
-            self._send(ws, frame)
+    def _catch_up(self, ws: Line, match: Match, seat: Seat, seen: int, *, whole: bool) -> None:
+        if (self.resync or whole) and (not match.over or seen < len(seat.log) - 1):
+            self._send(ws, self.resync_of(match, seat))
             return
-        for event in match.log[seen + 1 :]:
+        for event in seat.log[seen + 1 :]:
             self._send(ws, event)
-        if match.waiting and match.waiting["seq"] <= seen:
-            self._send(ws, match.waiting)
+        if seat.waiting and seat.waiting["seq"] <= seen:
+            self._send(ws, seat.waiting)
+
+    def resync_of(self, match: Match, seat: Seat) -> Frame:
+        frame: Frame = {
+            "type": "resync",
+            "match": match.name,
+            "seat": seat.seat,
+            "seq": len(seat.log) - 1,
+            "start": seat.log[0],
+            "events": [e for e in seat.log if e["type"] == "event"],
+        }
+        if match.over:
+            frame["end"] = seat.log[-1]
+        elif seat.waiting:
+            frame["turn"] = {**seat.waiting, "try": seat.attempt}
+        return frame
 
     # Gym plane.
 
@@ -368,7 +405,7 @@ class FakeServer:
                     "illegal_action",
                     "no such action",
                     path="actions",
-                    at=index * columns,
+                    index=index * columns,
                     got=max(move),
                     allowed=game.legal(0),
                 )
@@ -478,64 +515,74 @@ class FakeServer:
 
     def _on_join(self, session: Session, frame: Frame) -> Frame:
         session.left = frame["count"] or 1_000
+        session.join = f"j_{next(self._numbers)}"
         for _ in range(frame.get("slots", 1)):
             self._start(session)
-        return {"type": "joined", "join": "j_1"}
+        return {"type": "joined", "join": session.join}
 
     def _start(self, session: Session) -> None:
         if not session.left:
             return
         session.left -= 1
         number = next(self._numbers)
-        match = Match(f"m_{number}", "j_1", number % 2)
+        match = Match(f"m_{number}", session.join, [0, 1] if self.seats == 2 else [number % 2])
         session.matches[match.name] = match
-        self._log(
-            match,
-            type="match_start",
-            join="j_1",
-            game="race",
-            params={},
-            rules=1,
-            hash="ab",
-            seat=match.seat,
-            rated=False,
-            clock={"move_ms": 10000},
-            seats=[{"name": "a", "kind": "bot"}, {"name": "b", "kind": "bot"}],
-            illegal={"policy": "forfeit", "tries": 3},
-            skip_forced=False,
-            seed_commit="00",
-        )
+        for seat in match.seats.values():
+            self._log(
+                match,
+                seat,
+                type="match_start",
+                join=match.join,
+                game="race",
+                params={},
+                rules=1,
+                hash="ab",
+                seat=seat.seat,
+                rated=False,
+                clock={"move_ms": 10000},
+                seats=[{"name": "a", "kind": "bot"}, {"name": "b", "kind": "bot"}],
+                illegal={"policy": "forfeit", "tries": 3},
+                skip_forced=False,
+                seed_commit="00",
+            )
         self._go_on(session, match)
 
-    def _log(self, match: Match, **event: Any) -> Frame:
-        frame = {"seq": len(match.log), "match": match.name, **event}
-        match.log.append(frame)
+    def _log(self, match: Match, viewer: Seat, /, **event: Any) -> Frame:
+        frame = {"seq": len(viewer.log), "match": match.name, **event}
+        viewer.log.append(frame)
         return frame
 
     def _go_on(self, session: Session, match: Match) -> None:
         game = match.game
-        while game.to_move == 1 - match.seat:
-            self._move(match, 1 - match.seat, self._random.choice(game.legal(1 - match.seat)))
+        while game.to_move in (0, 1) and game.to_move not in match.seats:
+            self._move(match, game.to_move, self._random.choice(game.legal(game.to_move)))
         if game.to_move == -4:
-            match.over, match.waiting = True, None
+            match.over = True
             won = [value > 0 for value in game.rewards]
-            self._log(
-                match,
-                type="match_end",
-                returns=game.rewards,
-                reason="finished",
-                outcome=["win" if w else "loss" for w in won],
-                rated=False,
-                record=f"/episodes/{match.name}",
-            )
+            for seat in match.seats.values():
+                seat.waiting = None
+                self._log(
+                    match,
+                    seat,
+                    type="match_end",
+                    seat=seat.seat,
+                    returns=game.rewards,
+                    reason="finished",
+                    outcome=["win" if w else "loss" for w in won],
+                    rated=False,
+                    record=f"/episodes/{match.name}",
+                )
             self._start(session)
             return
-        match.turn, match.attempt = match.turn + 1, 0
-        legal = game.legal(match.seat)
-        match.waiting = self._log(
+        seat = match.seats[game.to_move]
+        seat.turn, seat.attempt = seat.turn + 1, 0
+        legal = game.legal(seat.seat)
+        seat.waiting = self._log(
             match,
+            seat,
             type="turn",
-            turn=match.turn,
+            seat=seat.seat,
+            turn=seat.turn,
             legal=legal,
             budget_ms=10000,
             bank_ms=[0, 0],
@@ -546,55 +593,61 @@ class FakeServer:
 
     def _move(self, match: Match, seat: int, action: int) -> None:
         match.game.play([action])
-        self._log(
-            match, type="event", kind="move", seat=seat, action=action, text=text(action), ms=0
-        )
+        move = {"kind": "move", "seat": seat, "action": action, "text": text(action), "ms": 0}
+        for viewer in match.seats.values():
+            self._log(match, viewer, type="event", viewer=viewer.seat, **move)
 
     def _on_act(self, session: Session, frame: Frame) -> Frame:
         match = session.matches.get(frame["match"])
         if match is None:
             return error("unknown_match", "no such match")
+        if frame.get("seat") not in match.seats:
+            self.faults.append(f"act without a seat of {match.name}: {frame}")
+            return error("not_your_seat", "another seat", path="seat")
+        seat = match.seats[frame["seat"]]
         key = (frame["turn"], frame.get("try", 0))
-        said = {name: frame[name] for name in ("action", "text", "proposal") if name in frame}
-        if key in match.answers:
-            before, answer = match.answers[key]
-            if before == said:
+        move = {name: frame[name] for name in ("action", "text", "document") if name in frame}
+        if key in seat.answers:
+            before, answer = seat.answers[key]
+            if before == move:
                 return answer
             self.faults.append(f"two acts for {key} of {match.name}")
             return error("conflict", "another move was made")
-        if key[0] < match.turn or match.over:
+        if key[0] < seat.turn or match.over:
             self.faults.append(f"stale act {key} of {match.name}")
             return error("stale_turn", "too late")
-        if key != (match.turn, match.attempt):
+        if key != (seat.turn, seat.attempt):
             self.faults.append(f"act {key} too early for {match.name}")
             return error("not_your_turn", "too early")
         action = frame["action"] if "action" in frame else int(frame["text"][1:]) - 1
-        legal = match.game.legal(match.seat)
-        if action not in legal or (self.refuse and match.attempt == 0):
-            match.attempt += 1
+        legal = match.game.legal(seat.seat)
+        if action not in legal or (self.refuse and seat.attempt == 0):
+            seat.attempt += 1
             answer = {
                 "type": "refused",
                 "match": match.name,
+                "seat": seat.seat,
                 "turn": key[0],
-                "try": match.attempt,
+                "try": seat.attempt,
                 "code": "illegal_action",
                 "message": "not this one",
-                "tries_left": 3 - match.attempt,
+                "tries_left": 3 - seat.attempt,
                 "legal": legal,
             }
         else:
             answer = {
                 "type": "accepted",
                 "match": match.name,
+                "seat": seat.seat,
                 "turn": key[0],
                 "action": action,
                 "text": text(action),
                 "bank_ms": 0,
             }
-            match.waiting = None
-            self._move(match, match.seat, action)
+            seat.waiting = None
+            self._move(match, seat.seat, action)
             self._go_on(session, match)
-        match.answers[key] = (said, answer)
+        seat.answers[key] = (move, answer)
         return answer
 
 

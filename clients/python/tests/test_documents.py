@@ -115,8 +115,8 @@ def test_match_accepts_documents_in_joint_moves(host: Host) -> None:
         told.append(turn.schema)
         if turn.phase == "name":
             return {"number": 8}
-        said = {"swap": False, "say": "thanks"}
-        answers: list[Any] = [{"swap": 1, "say": 2, "x": 3}, {**said, "say": "Please"}, said]
+        valid = {"swap": False, "say": "thanks"}
+        answers: list[Any] = [{"swap": 1, "say": 2, "x": 3}, {**valid, "say": "Please"}, valid]
         return answers[turn.attempt]
 
     def second(turn: ludex.Turn) -> Any:
@@ -134,10 +134,10 @@ def test_match_accepts_documents_in_joint_moves(host: Host) -> None:
     [result] = results[0]
     assert (result.returns, result.reason) == ([6.0, -6.0], "finished")
     names, words, swap = [e for e in record_of(host, result)["events"] if e["kind"] == "move"]
-    assert (names["said"], names["more"]) == ({"number": 8}, True)
+    assert (names["document"], names["more"]) == ({"number": 8}, True)
     assert (words["action"], [t["code"] for t in words["tries"]]) == (2, ["unparsed"])
-    assert swap["said"] == {"swap": False, "say": "thanks"}
-    flaws = [(t["proposal"]["say"], [i.get("code") for i in t["issues"]]) for t in swap["tries"]]
+    assert swap["document"] == {"swap": False, "say": "thanks"}
+    flaws = [(t["document"]["say"], [i.get("code") for i in t["issues"]]) for t in swap["tries"]]
     assert flaws == [(2, ["type", "type", "additionalProperties"]), ("Please", ["begging"])]
 
 
@@ -162,5 +162,5 @@ def test_joint_turn_survives_server_kill(host: Host) -> None:
     [result] = results[0]
     assert (result.returns, result.reason) == ([5.0, -5.0], "finished")
     assert asked == [(0, 0), (1, 0)]
-    said = [e.get("said") for e in record_of(host, result)["events"] if e["kind"] == "move"]
-    assert said == [{"number": 9}, {"number": 4}, None]
+    moves = [e for e in record_of(host, result)["events"] if e["kind"] == "move"]
+    assert [move.get("document") for move in moves] == [{"number": 9}, {"number": 4}, None]

@@ -78,7 +78,7 @@ def test_error_carries_server_fields() -> None:
         vec.reset()
         with pytest.raises(ludex.LudexError) as caught:
             vec.step([0, 9, 0])
-        assert (caught.value.code, caught.value.at, caught.value.got) == ("illegal_action", 1, 9)
+        assert (caught.value.code, caught.value.index, caught.value.got) == ("illegal_action", 1, 9)
         assert vec.step([0, 1, 2]).obs[:, 0].tolist() == [1, 2, 3]
         with pytest.raises(ValueError, match="expected integers"):
             vec.step([0.5, 0.0, 0.0])

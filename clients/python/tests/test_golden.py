@@ -76,7 +76,7 @@ def test_other_messages_match_golden_frames(
         assert decode_view(frame["view"])["tensor"].tolist() == [[0, 1], [1, 0]]
     for frame in frames["error"]:
         error = ludex.LudexError.from_wire(frame)
-        assert (error.code, error.at, error.allowed) == ("illegal_action", 1, [0, 1, 2])
+        assert (error.code, error.index, error.allowed) == ("illegal_action", 1, [0, 1, 2])
     for binary, text in frames.values():
         assert unpack(pack(binary)) == binary
         assert binary["type"] == text["type"]

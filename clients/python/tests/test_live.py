@@ -168,7 +168,7 @@ def test_batch_rewards_sum_to_returns(client: ludex.Client) -> None:
     assert ended > count
     with pytest.raises(ludex.LudexError) as caught:
         vec.step([0] * 10 + [9] + [0] * (count - 11))
-    assert (caught.value.code, caught.value.at) == ("illegal_action", 10)
+    assert (caught.value.code, caught.value.index) == ("illegal_action", 10)
 
 
 def test_batch_size_does_not_change_episodes(client: ludex.Client) -> None:

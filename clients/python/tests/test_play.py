@@ -129,6 +129,84 @@ def test_legal_ranges_are_expanded() -> None:
     assert expand_ids([]) == []
 
 
+def test_each_seat_of_a_match_has_its_own_turns() -> None:
+    turns: list[tuple[str, int, int]] = []
+    events: list[dict[str, Any]] = []
+
+    def agent(turn: ludex.Turn) -> int:
+        assert turn.start["seat"] == turn.seat
+        turns.append((turn.match, turn.seat, turn.turn))
+        return 0
+
+    with FakeServer(seats=2) as server:
+        results = ludex.play(
+            server.url, game="race", agent=agent, games=2, slots=2, on_event=events.append
+        )
+        assert server.faults == []
+    matches = {match for match, _, _ in turns}
+    assert len(matches) == 2
+    # The seats add 1 in turn until the total is 6.
+    for match in matches:
+        for seat in (0, 1):
+            own = [turn for other, s, turn in turns if (other, s) == (match, seat)]
+            assert own == [0, 1, 2], (match, seat)
+    moves = [event for event in events if event["type"] == "event"]
+    assert {(event["viewer"], event["seat"]) for event in moves} == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    assert sorted((r.match, r.seat) for r in results) == [
+        (m, s) for m in sorted(matches) for s in (0, 1)
+    ]
+    assert {(r.seat, r.my_outcome) for r in results} == {(0, "loss"), (1, "win")}
+
+
+def test_games_count_matches_not_seats() -> None:
+    with FakeServer(seats=2) as server:
+        results = ludex.play(server.url, game="race", agent=first, games=3)
+        joins = [frame for frame in server.received if frame["type"] == "join"]
+    assert [join["count"] for join in joins] == [3]
+    assert len({result.match for result in results}) == 3
+    assert len(results) == 6
+
+
+def ended_match(join: str) -> dict[str, Any]:
+    """Return a resync of an ended match."""
+    start = {"type": "match_start", "seq": 0, "match": "m_old", "join": join, "game": "race"}
+    start |= {"seat": 1, "seats": [{"name": "a"}, {"name": "b"}], "rated": False}
+    end = {"type": "match_end", "seq": 9, "match": "m_old", "seat": 1, "returns": [1.0, -1.0]}
+    end |= {"outcome": ["win", "loss"], "reason": "finished", "rated": False, "record": "/"}
+    resync = {"type": "resync", "seq": 9, "match": "m_old", "seat": 1, "start": start}
+    return {**resync, "events": [], "end": end}
+
+
+def test_matches_of_earlier_joins_do_not_count() -> None:
+    with FakeServer() as server:
+        server.earlier = [ended_match("j_old")]
+        results = ludex.play(server.url, game="race", agent=first, games=2, name="me", reclaim=True)
+        joins = [frame for frame in server.received if frame["type"] == "join"]
+        assert server.faults == []
+    assert [join["count"] for join in joins] == [2]
+    assert len(results) == 2
+    assert "m_old" not in {result.match for result in results}
+
+
+def test_matches_of_reclaimed_joins_count() -> None:
+    turns: list[str] = []
+
+    def fails(turn: ludex.Turn) -> int:
+        turns.append(turn.match)
+        if turn.turn == 1:
+            raise KeyError("mine")
+        return 0
+
+    with FakeServer() as server:
+        with pytest.raises(KeyError):
+            ludex.play(server.url, game="race", agent=fails, games=3, name="me")
+        results = ludex.play(server.url, game="race", agent=first, games=2, name="me", reclaim=True)
+        assert server.executed.count("join") == 1
+        assert server.faults == []
+    assert len(results) == 2
+    assert results[0].match == turns[0]
+
+
 def test_play_requires_game_or_ticket() -> None:
     with pytest.raises(ludex.LudexError, match="a game or a ticket"):
         ludex.play("ws://127.0.0.1:1", agent=first)

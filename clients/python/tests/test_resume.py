@@ -10,6 +10,7 @@ from fake_server import FakeServer
 
 import ludex
 from ludex.matches.turn import Turn
+from ludex.transport.session import seen_frames
 
 
 def rollout(server: FakeServer) -> list[list[int]]:
@@ -41,13 +42,14 @@ def test_steps_execute_once_if_connection_is_cut() -> None:
             assert Counter(server.executed) == executed, cut_at
 
 
+@pytest.mark.parametrize("seats", [1, 2])
 @pytest.mark.parametrize("resync", [False, True])
 @pytest.mark.parametrize("refuse", [False, True])
-def test_matches_resume_if_connection_is_cut(resync: bool, refuse: bool) -> None:
-    asked: list[tuple[str, int, int]] = []
+def test_matches_resume_if_connection_is_cut(resync: bool, refuse: bool, seats: int) -> None:
+    asked: list[tuple[str, int, int, int]] = []
 
     def agent(turn: Turn) -> int | str:
-        asked.append((turn.match, turn.turn, turn.attempt))
+        asked.append((turn.match, turn.seat, turn.turn, turn.attempt))
         assert turn.names is not None
         # A resync has the number of the attempt, but not the previous refusal.
         assert (turn.refusal is not None) == (turn.attempt > 0) or resync
@@ -55,12 +57,13 @@ def test_matches_resume_if_connection_is_cut(resync: bool, refuse: bool) -> None
 
     for cut_at in count():
         asked.clear()
-        with FakeServer(cut_at=cut_at, resync=resync, refuse=refuse) as server:
+        with FakeServer(cut_at=cut_at, resync=resync, refuse=refuse, seats=seats) as server:
             results = ludex.play(
                 server.url, game="race", agent=agent, games=2, name="me", patience=20
             )
             assert server.faults == [], cut_at
-        assert [result.reason for result in results] == ["finished"] * 2
+        assert [result.reason for result in results] == ["finished"] * 2 * seats
+        assert len({(result.match, result.seat) for result in results}) == 2 * seats
         assert len({result.match for result in results}) == 2
         if not resync:
             assert len(asked) == len(set(asked)), cut_at
@@ -69,18 +72,40 @@ def test_matches_resume_if_connection_is_cut(resync: bool, refuse: bool) -> None
             return
 
 
-def test_forgotten_session_is_reclaimed_by_name() -> None:
+def test_resume_sends_the_last_seq_of_each_seat() -> None:
+    assert seen_frames({}) == {}
+    last = {("m_1", 3): 5, ("m_2", 1): 4, ("m_2", 2): 7}
+    assert seen_frames(last) == {"m_1": 5, "m_2": {"1": 4, "2": 7}}
+    turns: list[Turn] = []
+
+    def agent(turn: Turn) -> int:
+        turns.append(turn)
+        if len(turns) == 2:
+            server.drop()
+        return 0
+
+    with FakeServer(seats=2) as server:
+        ludex.play(server.url, game="race", agent=agent, name="me", patience=20)
+        hellos = [frame for frame in server.received if frame["type"] == "hello"]
+        assert server.faults == []
+    # Seat 0 has its start, its turn and a move; seat 1 its start, the move and its turn.
+    assert hellos[1]["resume"]["seen"] == {turns[0].match: {"0": 2, "1": 2}}
+
+
+@pytest.mark.parametrize("seats", [1, 2])
+def test_forgotten_session_is_reclaimed_by_name(seats: int) -> None:
     def agent(turn: Turn) -> int:
         return turn.legal[-1]
 
     for cut_at in count(4):  # nothing to reclaim before the join
-        with FakeServer(cut_at=cut_at, forget=True) as server:
+        with FakeServer(cut_at=cut_at, forget=True, seats=seats) as server:
             results = ludex.play(
                 server.url, game="race", agent=agent, games=3, name="me", patience=20
             )
             assert server.faults == [], cut_at
-        assert len(results) == 3, cut_at
-        assert len({result.match for result in results}) == 3
+        assert len({(result.match, result.seat) for result in results}) == len(results)
+        assert len({result.match for result in results}) == 3, cut_at
+        assert len(results) == 3 * seats
         assert {result.reason for result in results} <= {"finished", "unknown_match"}
         if not server.cuts:
             return

@@ -107,11 +107,14 @@ def test_batch_policy_receives_all_pending_turns() -> None:
             ludex.evaluate(server.url, "quick", lambda turns: [], "other", batch=True)
 
 
+@pytest.mark.parametrize("seats", [1, 2])
 @pytest.mark.parametrize("forget", [False, True])
 @pytest.mark.parametrize(("agent", "batch"), AGENTS)
-def test_run_resumes_if_connection_is_cut(agent: Any, batch: bool, forget: bool) -> None:
+def test_run_resumes_if_connection_is_cut(
+    agent: Any, batch: bool, forget: bool, seats: int
+) -> None:
     for cut_at in count():
-        with RunServer(cut_at=cut_at, forget=forget) as server:
+        with RunServer(cut_at=cut_at, forget=forget, seats=seats) as server:
             result = ludex.evaluate(server.url, "quick", agent, batch=batch, slots=2, patience=20)
             assert server.faults == [], cut_at
             assert result.verdict["parts"][0]["wins"] == 3, cut_at

@@ -42,7 +42,9 @@ def test_scaffold_keeps_memory_and_reports_usage(program: str, tmp_path: Path) -
         assert interrupted.returncode == 1
         assert "in ask" in interrupted.stderr, interrupted.stderr  # only the call failed
     files = list(memory.glob("*.json"))
-    under_way = {file.stem: json.loads(file.read_text())["talk"] for file in files}
+    under_way = {
+        file.stem.rpartition("-")[0]: json.loads(file.read_text())["talk"] for file in files
+    }
     assert under_way
     with Stub(program) as stub:
         done = play(stub, tmp_path)
@@ -70,6 +72,6 @@ def test_scaffold_keeps_memory_and_reports_usage(program: str, tmp_path: Path) -
     # The conversation of an interrupted match is continued.
     for match, before in under_way.items():
         mine = [e for e in records[match]["events"] if e["kind"] == "move" and e.get("notes")]
-        answers = [said["content"] for said in before if said["role"] == "assistant"]
+        answers = [line["content"] for line in before if line["role"] == "assistant"]
         told = [move["notes"]["analysis"] for move in mine]
         assert [answer[:2000] for answer in answers] == told[: len(answers)]

@@ -134,7 +134,7 @@ def test_snapshots_and_clones_restore_batches(alone: ludex.Client) -> None:
     assert np.array_equal(back.obs, start.obs[[5, 0]])
     with pytest.raises(ludex.LudexError) as caught:
         vec.restore([items[0], b"nothing"], [0, 1])
-    assert (caught.value.code, caught.value.at) == ("bad_snapshot", 1)
+    assert (caught.value.code, caught.value.index) == ("bad_snapshot", 1)
 
 
 def test_seeded_clone_has_new_chance_events(alone: ludex.Client) -> None:
@@ -219,7 +219,7 @@ def test_refusal_names_row_of_whole_batch(together: ludex.Client) -> None:
     vec.reset(seed=0)
     with pytest.raises(ludex.LudexError) as caught:
         vec.step([0] * 7 + [9, 0])
-    assert (caught.value.code, caught.value.at) == ("illegal_action", 7)
+    assert (caught.value.code, caught.value.index) == ("illegal_action", 7)
     assert vec.in_flight == 0
     for wrong in ([0] * 8, [0] * 10):
         with pytest.raises(ValueError, match="expected 9, one per env"):

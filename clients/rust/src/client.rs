@@ -167,12 +167,12 @@ impl Client {
         self.expect_ok(ClientMessage::Leave(Leave { join: join.to_owned() })).await
     }
 
-    /// Resigns a match.
+    /// Resigns a seat of a match. The seat may be absent while the session holds one seat of the match.
     ///
     /// # Errors
     /// Same as [`request`](Self::request).
-    pub async fn resign(&self, match_id: &str) -> Result<(), Error> {
-        self.expect_ok(ClientMessage::Resign(Resign { match_id: match_id.to_owned() })).await
+    pub async fn resign(&self, match_id: &str, seat: Option<u32>) -> Result<(), Error> {
+        self.expect_ok(ClientMessage::Resign(Resign { match_id: match_id.to_owned(), seat })).await
     }
 
     /// Lists matches of the server, newest first.

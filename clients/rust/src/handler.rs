@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_protocol::Move;
-use ludex_protocol::message::{Act, ActRefused, Legal, MatchEnd, MatchEvent, MatchStart, Progress, Resync, SeatView};
+use ludex_protocol::message::{
+    Act, ActRefused, Enrolled, Legal, MatchEnd, MatchEvent, MatchStart, Progress, Resync, SeatView,
+};
 use ludex_protocol::record::Notes;
 use serde_json::Value;
 
@@ -31,8 +33,8 @@ pub struct TurnRequest {
     pub view: SeatView,
     /// Phase of the game, in games with several phases.
     pub phase: Option<String>,
-    /// Key in the spec's `proposals`: names the schema of the documents that this turn accepts. Absent: documents are
-    /// not accepted.
+    /// Key in the spec's `document_schemas`: names the schema of the documents that this turn accepts. Absent: documents
+    /// are not accepted.
     pub schema: Option<String>,
     /// Duration of the turn after which the seat loses on time; absent without a clock.
     pub budget: Option<Duration>,
@@ -83,7 +85,7 @@ impl TurnReply {
     }
 
     /// Creates a reply that plays a document.
-    pub fn proposal(document: Value) -> Self {
+    pub fn document(document: Value) -> Self {
         TurnReply { mv: Some(Move::Document(document)), notes: None }
     }
 
@@ -99,18 +101,19 @@ impl TurnReply {
     }
 
     /// Returns the `act` message for this reply; `None` if the reply resigns.
-    pub(crate) fn into_act(self, match_id: &str, (turn, attempt): (u32, u32)) -> Option<Act> {
-        let mut act = Act { match_id: match_id.to_owned(), turn, attempt, notes: self.notes, ..Act::default() };
+    pub(crate) fn into_act(self, (match_id, seat): &(String, u32), (turn, attempt): (u32, u32)) -> Option<Act> {
+        let mut act = Act { match_id: match_id.clone(), seat: Some(*seat), turn, attempt, ..Act::default() };
+        act.notes = self.notes;
         match self.mv? {
             Move::Id(id) => act.action = Some(id),
             Move::Text(text) => act.text = Some(text),
-            Move::Document(document) => act.proposal = Some(document),
+            Move::Document(document) => act.document = Some(document),
         }
         Some(act)
     }
 }
 
-/// The start and the end of a finished match.
+/// The start and the end of a finished match, for one seat of the agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchResult {
     /// Start of the match.
@@ -153,6 +156,9 @@ pub trait Handler: Send + Sync + 'static {
 
     /// Handles the progress of a run, which is reported after each match.
     fn progress(&self, _progress: &Progress) {}
+
+    /// Handles the reply to the enrollment in a run, which names the parts that the run leaves out.
+    fn enrolled(&self, _enrolled: &Enrolled) {}
 }
 
 impl<F, A> Handler for F
@@ -173,6 +179,7 @@ pub(crate) trait DynHandler: Send + Sync {
     fn resync(&self, resync: &Resync);
     fn ended(&self, played: &MatchResult);
     fn progress(&self, progress: &Progress);
+    fn enrolled(&self, enrolled: &Enrolled);
 }
 
 impl<H: Handler> DynHandler for H {
@@ -198,6 +205,10 @@ impl<H: Handler> DynHandler for H {
 
     fn progress(&self, progress: &Progress) {
         Handler::progress(self, progress);
+    }
+
+    fn enrolled(&self, enrolled: &Enrolled) {
+        Handler::enrolled(self, enrolled);
     }
 }
 

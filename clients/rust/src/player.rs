@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{
-    Act, ActRefused, Draining, Enrol, Join, Leave, Legal, MatchEnd, MatchStart, Ping, Resign, Resync, RunEnd,
-    TurnFrame, Welcome,
+    Act, ActRefused, Draining, Enrol, Join, Leave, Legal, MatchEnd, MatchEvent, MatchStart, Ping, Resign, ResumedMatch,
+    Resync, RunEnd, TurnFrame, Welcome,
 };
 use ludex_protocol::{ClientMessage, ServerMessage};
 use tokio::task::{JoinError, JoinSet};
@@ -31,13 +31,17 @@ const MAX_ENDED: usize = 1_000;
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// A seat of a match, by match id and seat. A client has one seat of a match, or several in a run whose tables seat one
+/// agent several times.
+type SeatKey = (String, u32);
+
 /// Key (turn, try) of a move request. The player chooses one move per key, and the server accepts at most one.
 type Key = (u32, u32);
 
 /// Player of the matches of one join, or of one run that the agent enrolls in.
 ///
 /// The player sends one move per (turn, try). If the connection or the session is lost, the player sends the same move
-/// again. The server identifies a move by (match, turn, try) and plays the move once.
+/// again. The server identifies a move by (match, seat, turn, try) and plays the move once.
 #[derive(Debug)]
 pub struct Player {
     client: Client,
@@ -47,17 +51,22 @@ pub struct Player {
     join: JoinState,
     /// End of the run, once received.
     run_end: Option<Box<RunEnd>>,
-    matches: BTreeMap<String, RunningMatch>,
-    /// Reclaimed matches whose `resync` has not arrived yet.
-    expected: BTreeSet<String>,
-    /// Matches of a lost session that the new session does not have, and that may have ended.
-    doubtful: BTreeSet<String>,
+    /// Ids of the joins whose matches count: those of this player, and those that it reclaimed.
+    joins: BTreeSet<String>,
+    /// Seats that a `welcome` listed. They count too, since their join may be lost with an earlier session.
+    reclaimed: BTreeSet<SeatKey>,
+    /// Running matches, one entry for each seat.
+    matches: BTreeMap<SeatKey, RunningMatch>,
+    /// Reclaimed seats whose `resync` has not arrived yet.
+    expected: BTreeSet<SeatKey>,
+    /// Seats of a lost session that the new session does not have, and whose matches may have ended.
+    doubtful: BTreeSet<SeatKey>,
     /// Number of matches that a reclaimed join must still start.
     owed: u32,
     /// True if the player takes no new matches and only finishes the running matches.
     no_more: bool,
     played: Vec<MatchResult>,
-    ended: VecDeque<String>,
+    ended: VecDeque<SeatKey>,
     work: JoinSet<TaskResult>,
     /// Number of lost sessions.
     lost: u64,
@@ -97,10 +106,10 @@ struct RunningMatch {
 /// Result of a task of the player.
 #[derive(Debug)]
 enum TaskResult {
-    Replied(String, Key, Result<TurnReply, Failure>),
-    Acted(String, Key, Result<ServerMessage, Error>),
+    Replied(SeatKey, Key, Result<TurnReply, Failure>),
+    Acted(SeatKey, Key, Result<ServerMessage, Error>),
     /// End of the pause before the act with this key is sent again.
-    Resend(String, Key),
+    Resend(SeatKey, Key),
     Joined(Result<ServerMessage, Error>),
     /// End of the pause before the player joins again.
     Rejoin,
@@ -157,6 +166,8 @@ impl Player {
             goal,
             run_end: None,
             join: JoinState::Out,
+            joins: BTreeSet::new(),
+            reclaimed: BTreeSet::new(),
             matches: BTreeMap::new(),
             expected: BTreeSet::new(),
             doubtful: BTreeSet::new(),
@@ -309,13 +320,18 @@ impl Player {
             Ok(message) => {
                 let join = match self.goal {
                     Goal::Join(_) => Some(expect!(message, Joined, "joined")?.join),
-                    Goal::Enrol(_) => expect!(message, Enrolled, "enrolled")?.join,
+                    Goal::Enrol(_) => {
+                        let enrolled = expect!(message, Enrolled, "enrolled")?;
+                        self.handler.enrolled(&enrolled);
+                        enrolled.join
+                    }
                 };
                 // Without a join the run is over; `run_end` follows.
                 let Some(join) = join else {
                     self.join = JoinState::Left;
                     return Ok(());
                 };
+                self.joins.insert(join.clone());
                 self.join = JoinState::In(join);
                 // `stop` may have resolved before this reply arrived.
                 if self.no_more { self.leave().await } else { Ok(()) }
@@ -336,17 +352,19 @@ impl Player {
 
     // ---- sessions -------------------------------------------------------------------------------------------------
 
-    /// Takes over a new session. A `resync` follows for each reclaimed match. Each other match of the old session is
+    /// Takes over a new session. A `resync` follows for each reclaimed seat. Each other match of the old session is
     /// lost or has ended. The message about the end of an ended match arrives before the reply to the next request.
     async fn adopt(&mut self, welcome: &Welcome) -> Result<(), Error> {
-        let seats = welcome.matches.iter().filter(|entry| entry.seat.is_some());
-        let held: BTreeSet<String> = seats.map(|entry| entry.match_id.clone()).collect();
+        let seat = |entry: &ResumedMatch| Some((entry.match_id.clone(), entry.seat?));
+        let held: BTreeSet<SeatKey> = welcome.matches.iter().filter_map(seat).collect();
+        self.reclaimed.extend(held.iter().cloned());
         for table in self.matches.values_mut() {
             table.in_flight = false;
         }
-        self.doubtful = self.matches.keys().filter(|&id| !held.contains(id)).cloned().collect();
-        self.expected = held.into_iter().filter(|id| !self.matches.contains_key(id)).collect();
+        self.doubtful = self.matches.keys().filter(|&at| !held.contains(at)).cloned().collect();
+        self.expected = held.into_iter().filter(|at| !self.matches.contains_key(at)).collect();
         self.owed = welcome.joins.iter().filter_map(|join| join.left).sum();
+        self.joins.extend(welcome.joins.iter().map(|join| join.join.clone()));
         self.join = welcome.joins.first().map_or(JoinState::Out, |join| JoinState::In(join.join.clone()));
         self.reenrol();
         if !self.doubtful.is_empty() {
@@ -362,8 +380,12 @@ impl Player {
         match message {
             ServerMessage::MatchStart(start) => self.start(*start),
             ServerMessage::Turn(turn) => self.turn(turn, None).await?,
-            ServerMessage::Event(event) if self.matches.contains_key(&event.match_id) => self.handler.event(&event),
-            ServerMessage::MatchEnd(end) => self.finish(&end.match_id.clone(), Some(end)),
+            ServerMessage::Event(event) if self.plays(&event) => self.handler.event(&event),
+            ServerMessage::MatchEnd(end) => {
+                if let Some(seat) = end.seat {
+                    self.finish(&(end.match_id.clone(), seat), Some(end));
+                }
+            }
             ServerMessage::Resync(resync) => self.resync(*resync).await?,
             ServerMessage::Progress(progress) => self.handler.progress(&progress),
             ServerMessage::RunEnd(over) if self.plays_run(&over.run) => self.run_end = Some(over),
@@ -374,40 +396,46 @@ impl Player {
         Ok(())
     }
 
+    fn plays(&self, event: &MatchEvent) -> bool {
+        event.viewer.is_some_and(|seat| self.matches.contains_key(&(event.match_id.clone(), seat)))
+    }
+
     fn plays_run(&self, run: &str) -> bool {
         matches!(&self.goal, Goal::Enrol(enrol) if enrol.run == run)
     }
 
     fn start(&mut self, start: MatchStart) {
-        let id = start.match_id.clone();
-        if start.seat.is_none() || self.ended.contains(&id) || self.matches.contains_key(&id) {
+        let Some(seat) = start.seat else { return };
+        let at = (start.match_id.clone(), seat);
+        if self.ended.contains(&at) || self.matches.contains_key(&at) {
             return;
         }
         self.owed = self.owed.saturating_sub(1);
-        self.open(id, start);
+        self.open(at, start);
     }
 
-    fn open(&mut self, id: String, start: MatchStart) -> &mut RunningMatch {
+    fn open(&mut self, at: SeatKey, start: MatchStart) -> &mut RunningMatch {
         let start = Arc::new(start);
         self.handler.started(&start);
         let table = RunningMatch { start, turn: None, requested: None, act: None, in_flight: false };
-        self.matches.entry(id).insert_entry(table).into_mut()
+        self.matches.entry(at).insert_entry(table).into_mut()
     }
 
     async fn resync(&mut self, resync: Resync) -> Result<(), Error> {
-        let id = resync.match_id.clone();
-        if resync.start.seat.is_none() || self.ended.contains(&id) {
+        let Some(seat) = resync.seat else { return Ok(()) };
+        let at = (resync.match_id.clone(), seat);
+        if self.ended.contains(&at) {
             return Ok(());
         }
-        self.expected.remove(&id);
-        self.doubtful.remove(&id);
-        if !self.matches.contains_key(&id) {
-            self.open(id.clone(), (*resync.start).clone());
+        self.expected.remove(&at);
+        self.doubtful.remove(&at);
+        if !self.matches.contains_key(&at) {
+            self.open(at.clone(), (*resync.start).clone());
         }
         self.handler.resync(&resync);
         if let Some(end) = resync.end {
-            self.finish(&id, Some(end));
-        } else if let (Some(turn), Some(table)) = (resync.turn, self.matches.get_mut(&id)) {
+            self.finish(&at, Some(end));
+        } else if let (Some(turn), Some(table)) = (resync.turn, self.matches.get_mut(&at)) {
             // The match may have moved back. A request or an act for the key of the open turn is still valid.
             let key = (turn.turn, turn.attempt);
             table.requested = table.requested.filter(|&last| last == key);
@@ -420,11 +448,11 @@ impl Player {
     /// Handles an open turn. Requests a move from the agent once per key, and sends the act again if the first copy may
     /// have been lost.
     async fn turn(&mut self, turn: Box<TurnFrame>, refusal: Option<Box<ActRefused>>) -> Result<(), Error> {
-        let id = turn.match_id.clone();
-        let Some(table) = self.matches.get_mut(&id) else { return Ok(()) };
+        let at = (turn.match_id.clone(), turn.seat);
+        let Some(table) = self.matches.get_mut(&at) else { return Ok(()) };
         let key = (turn.turn, turn.attempt);
         if table.act.as_ref().is_some_and(|act| key_of(act) == key) {
-            return if table.in_flight { Ok(()) } else { self.send(&id, key).await };
+            return if table.in_flight { Ok(()) } else { self.send(&at, key).await };
         }
         if table.requested.is_some_and(|last| key <= last) {
             return Ok(());
@@ -452,18 +480,22 @@ impl Player {
         };
         table.turn = Some((turn, since));
         let handler = self.handler.clone();
-        self.work.spawn(async move { TaskResult::Replied(id, key, handler.turn(request).await) });
+        self.work.spawn(async move { TaskResult::Replied(at, key, handler.turn(request).await) });
         Ok(())
     }
 
-    fn finish(&mut self, id: &str, end: Option<Box<MatchEnd>>) {
-        self.doubtful.remove(id);
-        self.expected.remove(id);
-        let Some(table) = self.matches.remove(id) else { return };
+    fn finish(&mut self, at: &SeatKey, end: Option<Box<MatchEnd>>) {
+        self.doubtful.remove(at);
+        self.expected.remove(at);
+        let Some(table) = self.matches.remove(at) else { return };
         let played = MatchResult { start: table.start, end };
         self.handler.ended(&played);
-        self.played.push(played);
-        self.ended.push_back(id.to_owned());
+        // An earlier join of the agent may have left matches whose end was not delivered.
+        let own = played.start.join.as_ref().is_none_or(|join| self.joins.contains(join));
+        if self.reclaimed.remove(at) || own {
+            self.played.push(played);
+        }
+        self.ended.push_back(at.clone());
         if self.ended.len() > MAX_ENDED {
             self.ended.pop_front();
         }
@@ -473,9 +505,9 @@ impl Player {
 
     async fn on_task_done(&mut self, work: Result<TaskResult, JoinError>) -> Result<(), Error> {
         match work.map_err(|e| Error::Agent(e.to_string()))? {
-            TaskResult::Replied(id, key, reply) => self.on_replied(&id, key, reply).await,
-            TaskResult::Acted(id, key, reply) => self.on_acted(&id, key, reply).await,
-            TaskResult::Resend(id, key) => self.send(&id, key).await,
+            TaskResult::Replied(at, key, reply) => self.on_replied(&at, key, reply).await,
+            TaskResult::Acted(at, key, reply) => self.on_acted(&at, key, reply).await,
+            TaskResult::Resend(at, key) => self.send(&at, key).await,
             TaskResult::Joined(reply) if self.join == JoinState::Asking => self.on_joined(reply).await,
             TaskResult::Rejoin if self.join == JoinState::Asking => {
                 self.join = JoinState::Out;
@@ -486,8 +518,8 @@ impl Player {
                 Ok(())
             }
             TaskResult::Synced(true) => {
-                for id in std::mem::take(&mut self.doubtful) {
-                    self.finish(&id, None);
+                for at in std::mem::take(&mut self.doubtful) {
+                    self.finish(&at, None);
                 }
                 Ok(())
             }
@@ -499,16 +531,18 @@ impl Player {
         }
     }
 
-    async fn on_replied(&mut self, id: &str, key: Key, reply: Result<TurnReply, Failure>) -> Result<(), Error> {
+    async fn on_replied(&mut self, at: &SeatKey, key: Key, reply: Result<TurnReply, Failure>) -> Result<(), Error> {
         // If a clock or a resync has ended the turn, the reply is not needed.
-        let Some(table) = self.matches.get_mut(id).filter(|table| table.requested == Some(key)) else { return Ok(()) };
-        match reply.map_err(|failure| Error::Agent(failure.to_string()))?.into_act(id, key) {
+        let Some(table) = self.matches.get_mut(at).filter(|table| table.requested == Some(key)) else { return Ok(()) };
+        match reply.map_err(|failure| Error::Agent(failure.to_string()))?.into_act(at, key) {
             Some(act) => {
                 table.act = Some(act);
-                self.send(id, key).await
+                self.send(at, key).await
             }
             None => {
-                let reply = self.post(ClientMessage::Resign(Resign { match_id: id.to_owned() })).await?;
+                let (match_id, seat) = at.clone();
+                let resign = Resign { match_id, seat: Some(seat) };
+                let reply = self.post(ClientMessage::Resign(resign)).await?;
                 self.work.spawn(async move {
                     // The reply does not matter: the match may already be over.
                     let _ = reply.await;
@@ -520,27 +554,27 @@ impl Player {
     }
 
     /// Sends the act with this key, for the first time or again.
-    async fn send(&mut self, id: &str, key: Key) -> Result<(), Error> {
-        let Some(table) = self.matches.get_mut(id) else { return Ok(()) };
+    async fn send(&mut self, at: &SeatKey, key: Key) -> Result<(), Error> {
+        let Some(table) = self.matches.get_mut(at) else { return Ok(()) };
         let Some(act) = table.act.clone().filter(|act| key_of(act) == key) else { return Ok(()) };
         table.in_flight = true;
         let reply = self.post(ClientMessage::Act(Box::new(act))).await?;
-        let id = id.to_owned();
-        self.work.spawn(async move { TaskResult::Acted(id, key, reply.await) });
+        let at = at.clone();
+        self.work.spawn(async move { TaskResult::Acted(at, key, reply.await) });
         Ok(())
     }
 
-    async fn on_acted(&mut self, id: &str, key: Key, reply: Result<ServerMessage, Error>) -> Result<(), Error> {
-        let Some(table) = self.matches.get_mut(id) else { return Ok(()) };
+    async fn on_acted(&mut self, at: &SeatKey, key: Key, reply: Result<ServerMessage, Error>) -> Result<(), Error> {
+        let Some(table) = self.matches.get_mut(at) else { return Ok(()) };
         if table.act.as_ref().map(key_of) == Some(key) {
             table.in_flight = false;
         }
         match reply {
-            Ok(ServerMessage::Refused(refused)) => self.on_refused(id, refused).await,
+            Ok(ServerMessage::Refused(refused)) => self.on_refused(at, refused).await,
             Ok(message) => expect!(message, Accepted, "accepted").map(drop),
             Err(Error::Refused(error)) => {
                 let open = table.turn.as_ref().map(|(turn, _)| turn.clone());
-                self.on_act_error(id, key, *error)?;
+                self.on_act_error(at, key, *error)?;
                 // A later attempt may be pending until this reply.
                 match open.filter(|turn| (turn.turn, turn.attempt) > key) {
                     Some(turn) => self.turn(turn, None).await,
@@ -553,8 +587,8 @@ impl Player {
         }
     }
 
-    async fn on_refused(&mut self, id: &str, refused: Box<ActRefused>) -> Result<(), Error> {
-        let turn = self.matches.get(id).and_then(|table| table.turn.as_ref());
+    async fn on_refused(&mut self, at: &SeatKey, refused: Box<ActRefused>) -> Result<(), Error> {
+        let turn = self.matches.get(at).and_then(|table| table.turn.as_ref());
         let Some((turn, _)) = turn.filter(|(turn, _)| turn.turn == refused.turn && refused.tries_left > 0) else {
             return Ok(());
         };
@@ -567,19 +601,19 @@ impl Player {
         self.turn(again, Some(refused)).await
     }
 
-    fn on_act_error(&mut self, id: &str, key: Key, error: Refusal) -> Result<(), Error> {
+    fn on_act_error(&mut self, at: &SeatKey, key: Key, error: Refusal) -> Result<(), Error> {
         match error.code {
             // The act came too late or was a repetition. Nothing is lost.
             ErrorCode::StaleTurn | ErrorCode::Conflict | ErrorCode::NotYourTurn | ErrorCode::MatchOver => Ok(()),
             ErrorCode::UnknownMatch | ErrorCode::NotYourSeat => {
-                self.finish(id, None);
+                self.finish(at, None);
                 Ok(())
             }
             _ if error.retry => {
-                let (id, pause) = (id.to_owned(), pause(&error));
+                let (at, pause) = (at.clone(), pause(&error));
                 self.work.spawn(async move {
                     tokio::time::sleep(pause).await;
-                    TaskResult::Resend(id, key)
+                    TaskResult::Resend(at, key)
                 });
                 Ok(())
             }
@@ -589,9 +623,9 @@ impl Player {
 
     async fn resign_all(&mut self) {
         let resigning = async {
-            for id in self.matches.keys() {
+            for (id, seat) in self.matches.keys() {
                 // An error means that the match is over or the connection is gone.
-                let _ = self.client.resign(id).await;
+                let _ = self.client.resign(id, Some(*seat)).await;
             }
         };
         let _ = tokio::time::timeout(RESIGN_TIMEOUT, resigning).await;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use ludex_protocol::error::{self, close};
-use ludex_protocol::message::{Hello, Pong, ResumeSession, Welcome};
+use ludex_protocol::message::{Hello, Pong, ResumeSession, SeenFrames, Welcome};
 use ludex_protocol::{ClientMessage, Id, ServerMessage, VERSION};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -57,14 +57,17 @@ struct PendingRequest {
     reply: ReplySender,
 }
 
+/// A numbered stream of messages: match id and seat, without a seat for a spectator.
+type FrameStream = (String, Option<u32>);
+
 pub(crate) struct ClientSession {
     url: String,
     options: Options,
     commands: mpsc::Receiver<Command>,
     events: mpsc::UnboundedSender<Event>,
     welcome: Box<Welcome>,
-    seen: BTreeMap<String, u64>,
-    ended: VecDeque<String>,
+    seen: BTreeMap<FrameStream, u64>,
+    ended: VecDeque<FrameStream>,
     last_id: Id,
     /// Requests that have no reply yet, by id. Ids increase in the order of the calls.
     pending: BTreeMap<Id, PendingRequest>,
@@ -242,7 +245,7 @@ impl ClientSession {
             Incoming::Unread(rejected, position) => match (rejected.id, position) {
                 (Some(re), _) => self.reply(re, Err(Error::Decode(Box::new(rejected)))),
                 // A newer server may send unknown events, which count as seen too.
-                (None, Some(position)) => self.record_seq(position.match_id, position.seq),
+                (None, Some(position)) => self.record_seq((position.match_id, position.viewer), position.seq),
                 (None, None) => {}
             },
             Incoming::Alive => {}
@@ -272,29 +275,29 @@ impl ClientSession {
 
     fn event(&mut self, message: ServerMessage) {
         let news = match &message {
-            ServerMessage::MatchStart(m) => Some((&m.match_id, m.seq)),
-            ServerMessage::Turn(m) => Some((&m.match_id, m.seq)),
-            ServerMessage::Event(m) => Some((&m.match_id, m.seq)),
-            ServerMessage::MatchEnd(m) => Some((&m.match_id, m.seq)),
+            ServerMessage::MatchStart(m) => Some((&m.match_id, m.seat, m.seq)),
+            ServerMessage::Turn(m) => Some((&m.match_id, Some(m.seat), m.seq)),
+            ServerMessage::Event(m) => Some((&m.match_id, m.viewer, m.seq)),
+            ServerMessage::MatchEnd(m) => Some((&m.match_id, m.seat, m.seq)),
             _ => None,
         };
-        match (news.map(|(id, seq)| (id.clone(), seq)), &message) {
-            (Some((id, seq)), _) => {
-                let before = self.seen.get(&id).copied();
+        match (news.map(|(id, seat, seq)| ((id.clone(), seat), seq)), &message) {
+            (Some((of, seq)), _) => {
+                let before = self.seen.get(&of).copied();
                 // Only a turn without a reply may arrive twice.
                 if before.is_some_and(|before| seq <= before) && !matches!(message, ServerMessage::Turn(_)) {
                     return;
                 }
-                self.record_seq(id.clone(), seq);
+                self.record_seq(of.clone(), seq);
                 if matches!(message, ServerMessage::MatchEnd(_)) {
-                    self.forget_later(id);
+                    self.forget_later(of);
                 }
             }
             (None, ServerMessage::Resync(resync)) => {
-                let id = resync.match_id.clone();
-                self.seen.insert(id.clone(), resync.seq);
+                let of = (resync.match_id.clone(), resync.seat);
+                self.seen.insert(of.clone(), resync.seq);
                 if resync.end.is_some() {
-                    self.forget_later(id);
+                    self.forget_later(of);
                 }
             }
             (None, _) => {}
@@ -302,13 +305,24 @@ impl ClientSession {
         let _ = self.events.send(Event::Message(message));
     }
 
-    fn record_seq(&mut self, id: String, seq: u64) {
-        let seen = self.seen.entry(id).or_insert(seq);
+    fn record_seq(&mut self, of: FrameStream, seq: u64) {
+        let seen = self.seen.entry(of).or_insert(seq);
         *seen = seq.max(*seen);
     }
 
-    fn forget_later(&mut self, id: String) {
-        self.ended.push_back(id);
+    /// Returns the last processed numbers of all seats, for `hello`.
+    fn seen_frames(&self) -> BTreeMap<String, SeenFrames> {
+        let mut all: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        for ((id, seat), seq) in &self.seen {
+            if let Some(seat) = seat {
+                all.entry(id.clone()).or_default().insert(seat.to_string(), *seq);
+            }
+        }
+        all.into_iter().map(|(id, seats)| (id, SeenFrames::Seats(seats))).collect()
+    }
+
+    fn forget_later(&mut self, of: FrameStream) {
+        self.ended.push_back(of);
         if self.ended.len() > ENDED {
             self.ended.pop_front().map(|oldest| self.seen.remove(&oldest));
         }
@@ -326,7 +340,7 @@ impl ClientSession {
             let resume = resume.then(|| ResumeSession {
                 session: self.welcome.session.clone(),
                 key: self.welcome.key.clone(),
-                seen: self.seen.clone(),
+                seen: self.seen_frames(),
             });
             let mut wait = pause;
             match ClientSocket::open(&self.url, &self.options, hello(&self.options, resume)).await {

@@ -45,11 +45,12 @@ fn largest(limits: &Limits, encoding: Encoding) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX).min(LARGEST)
 }
 
-/// Match id and number of a frame that could not be decoded.
+/// Match id, seat and number of a frame that could not be decoded.
 #[derive(Debug, Deserialize)]
 pub(crate) struct FramePosition {
     #[serde(rename = "match")]
     pub match_id: String,
+    pub viewer: Option<u32>,
     pub seq: u64,
 }
 

@@ -115,7 +115,7 @@ export interface ViewResult {
   parsed?: (number | null)[];
   /** Phase of the game, in games with several phases. */
   phase?: string;
-  /** Key in the spec's `proposals`: names the schema of the seat's document; absent: documents are not accepted. */
+  /** Key in the spec's `document_schemas`: names the schema of the seat's document; absent: no documents now. */
   schema?: string;
 }
 
@@ -164,7 +164,7 @@ export class Env {
    *
    * `moves` has R entries, or R x P for joint moves, with -1 for seats that do not act. If a row has only -1, its
    * environment is unchanged. Ids are sent as a column; moves that include texts, documents or `null`, as a list.
-   * @throws LudexError `illegal_action` (`at` is the row; no environment is changed), `env_over`, `bad_shape`, ...
+   * @throws LudexError `illegal_action` (`index` is the row; no environment is changed), `env_over`, `bad_shape`, ...
    * @throws RangeError if an id is not a 32-bit integer.
    */
   async step(moves: ArrayLike<number> | (Move | null)[], envs?: ArrayLike<number>): Promise<Batch> {

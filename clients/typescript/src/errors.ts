@@ -20,7 +20,7 @@ export class LudexError extends Error {
   /** Path of the invalid field, such as `params.rows`. */
   readonly path?: string;
   /** Index of the invalid list entry. */
-  readonly at?: number;
+  readonly index?: number;
   /** The invalid value. */
   readonly got?: unknown;
   /** Allowed values. */
@@ -29,7 +29,7 @@ export class LudexError extends Error {
   readonly nearest?: string;
   /** Validation errors of a document. */
   readonly issues: Issue[];
-  /** Matches that `play` finished before the failure. */
+  /** Results of `play` before the failure. */
   results?: MatchResult[];
 
   constructor(from: Pick<ErrorMessage, 'code' | 'message'> & Partial<ErrorMessage>) {
@@ -39,7 +39,7 @@ export class LudexError extends Error {
     this.retry = from.retry ?? false;
     if (from.after_ms != null) this.after_ms = from.after_ms;
     if (from.path != null) this.path = from.path;
-    if (from.at != null) this.at = from.at;
+    if (from.index != null) this.index = from.index;
     if (from.got != null) this.got = from.got;
     if (from.allowed != null) this.allowed = from.allowed;
     if (from.nearest != null) this.nearest = from.nearest;

@@ -4,6 +4,7 @@ import { LudexError } from './errors.js';
 import type { Enrol, LobbyMessage } from './messages.js';
 import { type Agent, Player, type PlayerOptions } from './player.js';
 import type { RunResult, RunStanding } from './result.js';
+import type { SeatRef } from './session.js';
 
 const RETRY_MS = 1_000;
 
@@ -78,8 +79,8 @@ class RunPlayer extends Player {
     }
   }
 
-  /** Removes the match; a resync restores the match after the next `enrolled`. */
-  protected onSeatLost(match: string): void {
-    this.forget(match);
+  /** Removes the seat; a resync restores it after the next `enrolled`. */
+  protected onSeatLost(at: SeatRef): void {
+    this.forget(at);
   }
 }

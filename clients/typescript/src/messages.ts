@@ -31,6 +31,10 @@ export interface AgentId {
   version?: string;
   /** Kind of the agent; default `bot`. */
   kind?: AgentKind;
+  /** Model that the agent is based on. */
+  model?: string;
+  /** Prices of the model, from which the server computes the cost of moves whose notes have tokens and no `usd`. */
+  price?: TokenPrice;
 }
 
 /** Kind of an agent. */
@@ -193,7 +197,7 @@ export interface Limits {
   /** Maximum size in bytes of all messages except `reset`, `step`, `restore`, `clone` and `snapshot`. */
   request_bytes: number;
   /** Maximum number of entries of one list or map. `batch` limits lists with one entry per environment. */
-  list: number;
+  list_entries: number;
   /** Maximum nesting depth of maps and lists, including the message itself. */
   depth: number;
   /** Maximum number of requests without a reply. */
@@ -224,13 +228,15 @@ export interface Limits {
   /** Maximum number of joins over all sessions of one owner. */
   owner_joins: number;
   /** Maximum memory in bytes for documents in the environments of all sessions of one owner. */
-  owner_said_bytes: number;
+  owner_document_bytes: number;
   /** Maximum number of unfinished runs per owner. */
   owner_runs: number;
   /** Maximum size in bytes of one text in a message, such as a name, the text of a move or a document. */
   text_bytes: number;
-  /** Maximum size of the notes of one act, in bytes of JSON. */
+  /** Maximum size of the notes of one act, in bytes of JSON, without the texts that `transcript_bytes` limits. */
   notes_bytes: number;
+  /** Maximum size in bytes of the texts `prompt`, `answer` and `reasoning` in the notes of one act. */
+  transcript_bytes: number;
   /** Milliseconds without a message after which a connection without seats and environments is closed. */
   idle_ms: number;
   /** Milliseconds for which a disconnected session can be resumed and its seats are reserved. */
@@ -346,7 +352,7 @@ export interface ResumeSession {
   /** Latest key of the session, from `welcome.key`. */
   key: string;
   /** Last processed `seq` of each match, by match id. */
-  seen?: Record<string, number>;
+  seen?: Record<string, SeenFrames>;
 }
 
 /** A join of a resumed session. */
@@ -404,6 +410,9 @@ export interface SeatView {
   /** Picture of the position (SVG). */
   picture?: PictureView;
 }
+
+/** The last processed `seq` of a match, for one seat or for several. */
+export type SeenFrames = number | Record<string, number>;
 
 /** Episodes that ended before the client could act. Reported only here, never as rows of a batch. */
 export interface Skipped {
@@ -465,7 +474,7 @@ export interface Spec {
   /** Views that the game supports. */
   views: SpecViews;
   /** JSON Schemas of documents by phase, for games whose moves are documents or utterances. */
-  proposals?: Json;
+  document_schemas?: Json;
   /** JSON Schema of the parameters. */
   params_schema: unknown;
   /** Named sets of parameters, by name. */
@@ -547,6 +556,14 @@ export interface TensorSpec {
   high: number;
   /** Named parts along axis 0, in order and without gaps. */
   parts: TensorPart[];
+}
+
+/** Prices of a model, in US dollars per million tokens. */
+export interface TokenPrice {
+  /** Price of input tokens. */
+  in: number;
+  /** Price of output tokens. */
+  out: number;
 }
 
 /** Number of tokens used for a reply. */
@@ -790,10 +807,12 @@ export interface LeaveRequest {
   join: string;
 }
 
-/** `act`: plays a move in a match. Exactly one of `action`, `text` and `proposal` must be present. */
+/** `act`: plays a move in a match. Exactly one of `action`, `text` and `document` must be present. */
 export interface ActRequest {
   /** Id of the match. */
   match: string;
+  /** Seat of the client; may be absent while the session holds one seat of the match. */
+  seat?: number;
   /** Value of `turn` in the server's `turn` message. */
   turn: number;
   /** Number of earlier refusals in this turn, from 0. */
@@ -803,15 +822,17 @@ export interface ActRequest {
   /** Move as text, in the game's notation. */
   text?: string;
   /** Move as a document. */
-  proposal?: unknown;
+  document?: unknown;
   /** Notes of the agent that accompany the move. */
   notes?: Notes;
 }
 
-/** `resign`: resigns a match. */
+/** `resign`: resigns a seat of a match. */
 export interface ResignRequest {
   /** Id of the match. */
   match: string;
+  /** Seat of the client; may be absent while the session holds one seat of the match. */
+  seat?: number;
 }
 
 /** `list_matches`: requests the list of matches. */
@@ -847,6 +868,8 @@ export interface UnspectateRequest {
 export interface Ack {
   /** Id of the match. */
   match: string;
+  /** Seat of the client; may be absent while the session holds one seat of the match. */
+  seat?: number;
   /** Number of the last message processed. */
   seq: number;
 }
@@ -871,6 +894,11 @@ export interface Enrol {
   only?: string[];
   /** Server agents for the roles of the suite, by role name. */
   roles?: Record<string, string[]>;
+  /**
+   * Labels of the agent's variants, for example its settings to compare; empty: none. Each variant plays the whole run
+   * as a candidate of its own, with other deals. `match_start.variant` names the variant of a match.
+   */
+  variants?: string[];
   /** Number of candidates. The run starts when all candidates have enrolled. */
   candidates?: number;
   /**
@@ -1063,8 +1091,8 @@ export interface Viewed {
   /** Name of the current phase, in games with several phases. */
   phase?: string;
   /**
-   * Key in the spec's `proposals`: names the JSON Schema for the seat's documents. Absent: the seat does not act, or
-   * documents are not accepted.
+   * Key in the spec's `document_schemas`: names the JSON Schema for the seat's documents. Absent: the seat does not
+   * act, or documents are not accepted.
    */
   schema?: string;
 }
@@ -1125,6 +1153,13 @@ export interface MatchStart {
   hash: string;
   /** Seat of the viewer; absent for spectators. */
   seat?: number;
+  /** Variant of the agent that plays the seat, in a run with variants. */
+  variant?: string;
+  /**
+   * Phases of the game in which the server asks the client each question only once per run, and plays the first answer
+   * again in later matches.
+   */
+  kept_phases?: string[];
   /** Agents in seat order. */
   seats: SeatInfo[];
   /** True if the match counts for ratings. */
@@ -1147,6 +1182,8 @@ export interface TurnMessage {
   seq: number;
   /** Id of the match. */
   match: string;
+  /** Seat that is to move. */
+  seat: number;
   /** Number of earlier turns of this seat. */
   turn: number;
   /** Number of refused attempts in this turn. */
@@ -1164,7 +1201,7 @@ export interface TurnMessage {
   /** Name of the current phase, in games with several phases. */
   phase?: string;
   /**
-   * Key in the spec's `proposals`: names the JSON Schema for documents in this turn. Absent: documents are not
+   * Key in the spec's `document_schemas`: names the JSON Schema for documents in this turn. Absent: documents are not
    * accepted.
    */
   schema?: string;
@@ -1176,6 +1213,8 @@ export interface Accepted {
   re?: number;
   /** Id of the match. */
   match: string;
+  /** Seat that played the move. */
+  seat: number;
   /** Turn of the accepted move. */
   turn: number;
   /** Id of the action, if the move has one. */
@@ -1192,6 +1231,8 @@ export interface Refused {
   re?: number;
   /** Id of the match. */
   match: string;
+  /** Seat of the refused move. */
+  seat: number;
   /** Turn of the refused move. */
   turn: number;
   /** Value of `try` for the next attempt. */
@@ -1200,14 +1241,14 @@ export interface Refused {
   code: ErrorCode;
   /** Reason of the refusal, for people. */
   message: string;
-  /** Number of remaining attempts; at 0, the policy in `then` was applied. */
+  /** Number of remaining attempts; at 0, `applied_policy` was applied. */
   tries_left: number;
   /** Legal actions of the turn. */
   legal?: Legal;
   /** Issues found in the document. */
   issues?: Issue[];
   /** Policy that was applied after the last attempt. */
-  then?: IllegalPolicy;
+  applied_policy?: IllegalPolicy;
 }
 
 /** `event`: an event of a match, as visible to this viewer. */
@@ -1218,6 +1259,8 @@ export type MatchEvent = {
   seq: number;
   /** Id of the match. */
   match: string;
+  /** Seat of the viewer; absent for spectators. The seat in the event's own fields is that of the player. */
+  viewer?: number;
   /** State after the event, for spectators that requested views. */
   view?: SeatView;
 } & (
@@ -1245,6 +1288,8 @@ export interface MatchEnd {
   seq: number;
   /** Id of the match. */
   match: string;
+  /** Seat of the viewer; absent for spectators. */
+  seat?: number;
   /** Return of each seat. */
   returns: number[];
   /** Outcome of each seat. */
@@ -1273,6 +1318,8 @@ export interface Resync {
   seq: number;
   /** Id of the match. */
   match: string;
+  /** Seat of the viewer; absent for spectators. */
+  seat?: number;
   /** Start message of the match. */
   start: MatchStart;
   /** Messages since the start, in order. */
@@ -1311,6 +1358,8 @@ export interface Enrolled {
   due: number;
   /** Number of finished matches. */
   done: number;
+  /** Parts of the suite that cannot be played, by part, each with the reason. */
+  left_out?: Record<string, string>;
   /** Estimated remaining time in milliseconds, if known. */
   eta_ms?: number;
 }
@@ -1372,7 +1421,7 @@ export interface ErrorMessage {
   /** Path of the invalid field, e.g. `agent.name` or `views[1]`. */
   path?: string;
   /** Index of the invalid entry in the list at `path`. */
-  at?: number;
+  index?: number;
   /** Received value, possibly truncated. */
   got?: unknown;
   /** Allowed values: a list, or a range. */

@@ -2,8 +2,9 @@
 
 import { failure, LudexError } from './errors.js';
 import type { Clock, Join, Json, LobbyMessage, MatchView, Welcome } from './messages.js';
-import { type Agent, Match, Player, type PlayerOptions } from './player.js';
+import { type Agent, Match, Player, type PlayerOptions, seatKey } from './player.js';
 import type { MatchResult } from './result.js';
+import type { SeatRef } from './session.js';
 
 export interface PlayOptions extends PlayerOptions {
   /** Callback that chooses the moves. */
@@ -13,7 +14,7 @@ export interface PlayOptions extends PlayerOptions {
   params?: Json;
   /** Agents of the server for the other seats: one for all, or in seat order; absent: other clients from the queue. */
   against?: string | string[];
-  /** Number of matches [1]; 0: until the server shuts down or `signal` is aborted. */
+  /** Number of matches, not of seats [1]; 0: until the server shuts down or `signal` is aborted. */
   games?: number;
   /** Number of concurrent matches [1]. */
   slots?: number;
@@ -25,15 +26,15 @@ export interface PlayOptions extends PlayerOptions {
   layout?: string;
   ticket?: string;
   /**
-   * Take over the seats that `name` still has from a crashed process, and finish those matches first. These matches
-   * count as games.
+   * Take over the seats that `name` still has from a crashed process, and finish those matches first. The matches of
+   * joins that continue count as games; matches that ended with an earlier join do not count and have no result.
    */
   reclaim?: boolean;
 }
 
 /**
- * Plays matches and returns their results, ordered by end. A lost connection resumes automatically; the agent is called
- * at most once per attempt.
+ * Plays matches and returns their results, ordered by end, one for each seat of the agent. A lost connection resumes
+ * automatically; the agent is called at most once per attempt.
  * @throws LudexError an error of the server, or `connection_lost`; `results` has the finished matches.
  * @throws TypeError if the agent does not return a move.
  */
@@ -46,6 +47,10 @@ class MatchPlayer extends Player {
   declare readonly options: PlayOptions;
   readonly #games: number;
   #join: 'none' | 'pending' | 'joined' = 'none';
+  /** Ids of the joins whose matches count: those of this call, and those that it took over. */
+  readonly #joins = new Set<string>();
+  /** Running matches that this call took over, which count too. */
+  readonly #held = new Set<string>();
   /** Number of matches that joins of an earlier connection must still start. */
   #joinedMatches = 0;
   #isDraining = false;
@@ -67,12 +72,11 @@ class MatchPlayer extends Player {
   /** Joins if matches are left; otherwise ends the loop. */
   #advance(): void {
     if (this.over) return;
-    const { length } = this.results;
-    if ((this.#isDraining && this.matches.size === 0) || (this.#games > 0 && length >= this.#games)) {
-      return this.leave(() => this.resolve(this.results));
-    }
+    if (this.#isDone()) return this.leave(() => this.resolve(this.counted()));
     if (this.#join !== 'none' || this.#isDraining) return;
-    const count = this.#games && this.#games - length - this.matches.size - this.#joinedMatches;
+    const taken = new Set(this.counted().map(({ match }) => match));
+    for (const { at, start } of this.matches.values()) if (this.#counts(at.match, start?.join)) taken.add(at.match);
+    const count = this.#games && this.#games - taken.size - this.#joinedMatches;
     if (this.#games && count <= 0) return;
     const { game, params, queue, against, seat, slots = 1, views, layout, rated, clock, ticket } = this.options;
     const join: Join = { game, params, queue, seat, slots, count, views, layout, rated, clock, ticket };
@@ -81,7 +85,8 @@ class MatchPlayer extends Player {
     this.session.post('join', join, (reply) => {
       if (reply.type !== 'error') {
         this.#join = 'joined';
-        return;
+        this.#joins.add(reply.join);
+        return this.#advance();
       }
       if (this.#join === 'pending') this.#join = 'none';
       if (reply.code === 'session_lost') this.#advance();
@@ -90,16 +95,39 @@ class MatchPlayer extends Player {
     });
   }
 
-  /** Takes over the matches of a new session; a resync restores each match. */
+  #isDone(): boolean {
+    if (this.#isDraining && this.matches.size === 0) return true;
+    if (this.#games === 0 || this.results.length < this.#games) return false;
+    // A match is finished when all seats of this session have its end.
+    const finished = new Set(this.counted().map(({ match }) => match));
+    for (const { at } of this.matches.values()) finished.delete(at.match);
+    return finished.size >= this.#games;
+  }
+
+  #counts(match: string, join: string | undefined): boolean {
+    return this.#held.has(match) || (join !== undefined && this.#joins.has(join));
+  }
+
+  /** Returns the results without those of other joins of the agent. */
+  protected override counted(): MatchResult[] {
+    return this.results.filter(({ match, join }) => this.#counts(match, join));
+  }
+
+  /** Takes over the seats of a new session; a resync restores each seat. */
   onWelcome(welcome: Welcome): void {
     if (welcome.resumed) return;
-    const resumed = new Set((welcome.matches ?? []).map(({ match }) => match));
+    const resumed = new Map<string, SeatRef>();
+    for (const { match, seat } of welcome.matches ?? []) {
+      if (seat != null) resumed.set(seatKey({ match, seat }), { match, seat });
+    }
     this.unconfirmed.clear();
-    for (const match of this.matches.keys()) if (!resumed.has(match)) this.unconfirmed.add(match);
-    for (const match of resumed) {
-      if (!this.ended.has(match) && !this.matches.has(match)) this.matches.set(match, new Match());
+    for (const [key, { at }] of this.matches) if (!resumed.has(key)) this.unconfirmed.set(key, at);
+    for (const [key, at] of resumed) {
+      this.#held.add(at.match);
+      if (!this.ended.has(key) && !this.matches.has(key)) this.matches.set(key, new Match(at));
     }
     const joins = welcome.joins ?? [];
+    for (const { join } of joins) this.#joins.add(join);
     this.#joinedMatches = joins.reduce((sum, { left }) => sum + (left ?? 0), 0);
     // A pending join then fails with session_lost.
     if (this.#join === 'joined') this.#join = 'none';
@@ -107,7 +135,8 @@ class MatchPlayer extends Player {
     if (this.unconfirmed.size > 0) {
       // The server sends a stored `match_end` before the reply to the next request.
       this.session.post('ping', {}, (reply) => {
-        if (reply.type !== 'error') for (const match of this.unconfirmed) this.finish(match, { reason: 'unknown_match' });
+        if (reply.type === 'error') return;
+        for (const at of this.unconfirmed.values()) this.finish(at, { reason: 'unknown_match' });
       });
     }
     this.#advance();
@@ -119,8 +148,8 @@ class MatchPlayer extends Player {
     this.#advance();
   }
 
-  protected onSeatLost(match: string, reason: MatchResult['reason']): void {
-    this.finish(match, { reason });
+  protected onSeatLost(at: SeatRef, reason: MatchResult['reason']): void {
+    this.finish(at, { reason });
   }
 
   protected onFinish(): void {

@@ -8,12 +8,12 @@ import type {
   Resync, SeatView, TurnMessage, Welcome,
 } from './messages.js';
 import type { MatchResult } from './result.js';
-import { type ConnectOptions, Session, type SessionHandler } from './session.js';
+import { type ConnectOptions, type SeatRef, seatOf, Session, type SessionHandler } from './session.js';
 
 // Errors of an act that arrived too late; none of them uses a try.
 const LATE_CODES = ['stale_turn', 'conflict', 'not_your_turn', 'match_over'];
 const SEAT_LOST_CODES = ['unknown_match', 'not_your_seat'];
-// Number of ended matches to remember, for recognizing a repeated `match_end`.
+// Number of ended seats to remember, for recognizing a repeated `match_end`.
 const MAX_ENDED = 1_000;
 
 /** Refusal of the last attempt at a turn. The state is unchanged. */
@@ -26,11 +26,11 @@ export interface Refusal {
   issues: Issue[];
 }
 
-/** A move request. */
+/** A move request for one seat of a match. */
 export interface Turn {
   match: string;
   game: string;
-  /** The agent's seat. */
+  /** The seat to move; an agent may have several seats of a match. */
   seat: number;
   /** Number of this turn among the seat's turns, from 0. */
   turn: number;
@@ -48,7 +48,7 @@ export interface Turn {
   bank_ms: number[];
   /** Phase of the game, in games with several phases. */
   phase?: string;
-  /** Key in the spec's `proposals`: names the schema of this turn's document; absent: documents are not accepted. */
+  /** Key in the spec's `document_schemas`: names the schema of this turn's document; absent: no documents now. */
   schema?: string;
   /** Public data of the match: `seats`, `clock`, `params`, ... */
   start: MatchStart;
@@ -62,7 +62,7 @@ export interface Turn {
 
 /**
  * Chooses a move: an action id, a move as text, or a document. Called for each turn, and again after a refusal. Calls for
- * different matches may overlap; a match has one call at a time. A thrown error ends `play` or `evaluate`.
+ * different matches and seats may overlap; a seat has one call at a time. A thrown error ends `play` or `evaluate`.
  */
 export type Agent = (turn: Turn) => Move | Promise<Move>;
 
@@ -82,7 +82,10 @@ type Key = [turn: number, attempt: number];
 const later = (a: Key, b: Key) => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1]);
 const same = (a: Key, b: Key) => a[0] === b[0] && a[1] === b[1];
 
-/** State of one match in progress. */
+/** Key of a seat in maps: the session may hold several seats of a match. */
+export const seatKey = ({ match, seat }: SeatRef) => `${match} ${seat ?? 0}`;
+
+/** State of a match in progress, for one seat. */
 export class Match {
   /** Last `turn` message. */
   frame?: TurnMessage;
@@ -93,7 +96,7 @@ export class Match {
   /** Key of the act that has no reply yet. */
   acting?: Key;
 
-  constructor(public start?: MatchStart) {}
+  constructor(readonly at: SeatRef, public start?: MatchStart) {}
 
   stop(): void {
     this.thinking?.abort();
@@ -106,11 +109,14 @@ export abstract class Player implements SessionHandler {
   readonly agent;
   reclaim?: boolean;
   protected readonly session: Session;
+  /** A result for each match, or for each of its seats if the session holds several. */
   protected readonly results: MatchResult[] = [];
+  /** Seats of matches in progress, by `seatKey`. */
   protected readonly matches = new Map<string, Match>();
-  protected readonly ended = new Set<string>();
-  /** Matches in progress that are missing in the new session. */
-  protected readonly unconfirmed = new Set<string>();
+  /** Ended seats, by `seatKey`. */
+  protected readonly ended = new Map<string, SeatRef>();
+  /** Seats in progress that are missing in the new session, by `seatKey`. */
+  protected readonly unconfirmed = new Map<string, SeatRef>();
   protected over = false;
 
   constructor(
@@ -133,16 +139,21 @@ export abstract class Player implements SessionHandler {
   /** Called with each message that does not belong to a match. */
   protected abstract onLobby(message: LobbyMessage): void;
 
-  /** Called after each match. */
+  /** Called after the end of each seat. */
   protected onFinish(): void {}
 
   /** Called when the seat no longer exists on the server. */
-  protected abstract onSeatLost(match: string, reason: MatchResult['reason']): void;
+  protected abstract onSeatLost(at: SeatRef, reason: MatchResult['reason']): void;
+
+  /** Returns the results to report. */
+  protected counted(): MatchResult[] {
+    return this.results;
+  }
 
   readonly #aborted = () => this.fail(this.options.signal?.reason);
 
   protected fail(error: unknown): void {
-    if (error instanceof LudexError) error.results = this.results;
+    if (error instanceof LudexError) error.results = this.counted();
     this.leave(() => this.reject(error));
   }
 
@@ -178,28 +189,29 @@ export abstract class Player implements SessionHandler {
       this.options.on_event?.(message);
       return this.onLobby(message);
     }
-    const { match, seq, type } = message;
-    this.unconfirmed.delete(match);
-    if (this.ended.has(match)) return;
-    if (type === 'resync') return this.#resync(message);
+    const { seq, type } = message;
+    const at = seatOf(message);
+    this.unconfirmed.delete(seatKey(at));
+    if (this.ended.has(seatKey(at))) return;
+    if (type === 'resync') return this.#resync(at, message);
     const { seen } = this.session;
-    const fresh = !(seq <= (seen[match] ?? -1));
-    if (fresh) seen[match] = seq;
+    const fresh = seq > seen.get(at);
+    if (fresh) seen.set(at, seq);
     // An unanswered turn may be sent again with its old number.
     if (type === 'turn') return this.#turn(message);
     if (!fresh) return;
     this.options.on_event?.(message);
-    if (type === 'match_start') this.matches.set(match, new Match(message));
-    if (type === 'match_end') this.finish(match, message);
+    if (type === 'match_start') this.matches.set(seatKey(at), new Match(at, message));
+    if (type === 'match_end') this.finish(at, message);
   }
 
-  /** Replaces the state of a match, but keeps a pending move request and a pending act. */
-  #resync(message: Resync): void {
-    const { match, seq, start, turn, end } = message;
-    this.session.seen[match] = seq;
+  /** Replaces the state of a seat, but keeps a pending move request and a pending act. */
+  #resync(at: SeatRef, message: Resync): void {
+    const { seq, start, turn, end } = message;
+    this.session.seen.set(at, seq);
     this.options.on_event?.(message);
-    const state = this.matches.get(match) ?? new Match();
-    this.matches.set(match, state);
+    const state = this.matches.get(seatKey(at)) ?? new Match(at);
+    this.matches.set(seatKey(at), state);
     state.start = start;
     const key: Key | undefined = turn && [turn.turn, turn.try ?? 0];
     const busy = key && ((state.thinking && same(key, state.requested)) || (state.acting && same(key, state.acting)));
@@ -207,12 +219,12 @@ export abstract class Player implements SessionHandler {
       state.stop();
       state.requested = [-1, 0];
     }
-    if (end) this.finish(match, end);
+    if (end) this.finish(at, end);
     else if (turn) this.#turn(turn);
   }
 
   #turn(frame: TurnMessage, refusal?: Refusal): void {
-    const state = this.matches.get(frame.match);
+    const state = this.matches.get(seatKey(frame));
     if (!state?.start) return;
     state.frame = frame;
     const key: Key = [frame.turn, frame.try ?? 0];
@@ -223,7 +235,7 @@ export abstract class Player implements SessionHandler {
     void this.#requestMove(state, state.thinking, {
       match: frame.match,
       game: state.start.game,
-      seat: state.start.seat ?? 0,
+      seat: frame.seat,
       turn: key[0],
       try: key[1],
       legal: legalIds(frame.legal ?? []),
@@ -246,7 +258,7 @@ export abstract class Player implements SessionHandler {
       if (state.thinking !== thinking) return;
       state.thinking = undefined;
       const notes = Object.keys(turn.notes).length > 0 ? turn.notes : undefined;
-      this.#act({ match: turn.match, turn: turn.turn, try: turn.try, ...move, notes });
+      this.#act({ match: turn.match, seat: turn.seat, turn: turn.turn, try: turn.try, ...move, notes });
     } catch (error) {
       if (state.thinking === thinking) this.fail(error);
     }
@@ -255,12 +267,12 @@ export abstract class Player implements SessionHandler {
   // ---- acts
 
   #act(act: Requests['act'][0]): void {
-    const state = this.matches.get(act.match);
+    const state = this.matches.get(seatKey(act));
     if (!state || this.over) return;
     const key: Key = [act.turn, act.try ?? 0];
     state.acting = key;
     const onReply = (reply: Requests['act'][1] | ErrorMessage) => {
-      if (this.over || this.matches.get(act.match) !== state) return;
+      if (this.over || this.matches.get(seatKey(act)) !== state) return;
       if (reply.type === 'error' && reply.retry) {
         setTimeout(() => this.#act(act), reply.after_ms ?? 100);
         return;
@@ -268,10 +280,10 @@ export abstract class Player implements SessionHandler {
       if (state.acting && same(state.acting, key)) state.acting = undefined;
       if (reply.type === 'refused') this.#refused(state, reply);
       if (reply.type !== 'error' || LATE_CODES.includes(reply.code)) return;
-      if (SEAT_LOST_CODES.includes(reply.code)) this.onSeatLost(act.match, reply.code as MatchResult['reason']);
+      if (SEAT_LOST_CODES.includes(reply.code)) this.onSeatLost(state.at, reply.code as MatchResult['reason']);
       else this.fail(new LudexError(reply));
     };
-    // Not bound to the session: the server recognizes a repeated act by (match, turn, try).
+    // Not bound to the session: the server recognizes a repeated act by (match, seat, turn, try).
     this.session.post('act', act, onReply, false);
   }
 
@@ -287,13 +299,13 @@ export abstract class Player implements SessionHandler {
     this.#turn(again, { code, message, tries_left, issues: issues ?? [] });
   }
 
-  protected finish(match: string, end: Pick<MatchResult, 'reason'> & Partial<Omit<MatchEnd, 'reason'>>): void {
-    const state = this.forget(match);
+  protected finish(at: SeatRef, end: Pick<MatchResult, 'reason'> & Partial<Omit<MatchEnd, 'reason'>>): void {
+    const state = this.forget(at);
     if (!state) return;
     this.results.push({
-      match,
+      match: at.match,
       game: state.start?.game ?? '',
-      seat: state.start?.seat ?? 0,
+      seat: at.seat ?? 0,
       seats: state.start?.seats.map(({ name }) => name) ?? [],
       returns: end.returns ?? [],
       outcome: end.outcome ?? [],
@@ -301,21 +313,22 @@ export abstract class Player implements SessionHandler {
       at_fault: end.at_fault,
       rated: end.rated ?? false,
       record: end.record,
+      join: state.start?.join,
     });
-    this.ended.add(match);
+    this.ended.set(seatKey(at), at);
     if (this.ended.size > MAX_ENDED) {
-      const [oldest] = this.ended as Iterable<string> as [string];
-      this.ended.delete(oldest);
-      delete this.session.seen[oldest];
+      const [[key, oldest]] = this.ended as Iterable<[string, SeatRef]> as [[string, SeatRef]];
+      this.ended.delete(key);
+      this.session.seen.delete(oldest);
     }
     this.onFinish();
   }
 
-  /** Removes a match and aborts its pending move request. */
-  protected forget(match: string): Match | undefined {
-    const state = this.matches.get(match);
+  /** Removes a seat and aborts its pending move request. */
+  protected forget(at: SeatRef): Match | undefined {
+    const state = this.matches.get(seatKey(at));
     state?.stop();
-    this.matches.delete(match);
+    this.matches.delete(seatKey(at));
     return state;
   }
 }
@@ -336,9 +349,9 @@ function view({ tensor, info, ...rest }: SeatView): Turn['view'] {
   return decoded;
 }
 
-function moveFields(move: Move): { action: number } | { text: string } | { proposal: Json } {
+function moveFields(move: Move): { action: number } | { text: string } | { document: Json } {
   if (typeof move === 'number' && Number.isSafeInteger(move)) return { action: move };
   if (typeof move === 'string') return { text: move };
-  if (typeof move === 'object' && move !== null) return { proposal: move };
+  if (typeof move === 'object' && move !== null) return { document: move };
   throw new TypeError(`expected a move (action id, text or document) from the agent, got ${move}`);
 }

@@ -1,10 +1,10 @@
 import type { Outcome, Progress, Reason, RunEnd } from './messages.js';
 
-/** Result of a match. */
+/** Result of a match for one seat of the agent. An agent with several seats of a match has a result for each. */
 export interface MatchResult {
   match: string;
   game: string;
-  /** The agent's seat. */
+  /** The seat of this result. */
   seat: number;
   /** Names of the agents. */
   seats: string[];
@@ -17,6 +17,8 @@ export interface MatchResult {
   rated: boolean;
   /** Path of the record over HTTP. */
   record?: string;
+  /** The join that the match belongs to. */
+  join?: string;
 }
 
 /** Progress of a run. */

@@ -1,11 +1,11 @@
 // A session: requests and replies across reconnections (section 7 of docs/protocol.md).
 //
 // After a lost connection the client reconnects. Its `hello` has the session, its key and the last event number of each
-// match. Unanswered requests are sent again with their old ids; the server executes each of them once.
+// seat. Unanswered requests are sent again with their old ids; the server executes each of them once.
 
 import { failure, LudexError } from './errors.js';
 import type {
-  AgentId, ClientMessage, ErrorMessage, EventMessage, Hello, Requests, ServerMessage, Welcome,
+  AgentId, ClientMessage, ErrorMessage, EventMessage, Hello, Requests, SeenFrames, ServerMessage, Welcome,
 } from './messages.js';
 import { Connection, type Encoding, normalUrl, pack, type Packed } from './wire.js';
 
@@ -63,12 +63,53 @@ interface PendingRequest {
   answer(reply: ServerMessage): void;
 }
 
+/** The seat that a message belongs to: a match, and the seat of the viewer in it; absent for a spectator. */
+export interface SeatRef {
+  match: string;
+  seat?: number;
+}
+
+/** Returns the seat that a message of a match belongs to. The `seat` of an event is that of the player. */
+export function seatOf(message: Extract<EventMessage, { match: string }>): SeatRef {
+  return { match: message.match, seat: message.type === 'event' ? message.viewer : message.seat };
+}
+
+/** The last `seq` received of each match and seat. */
+export class SeenSeqs {
+  readonly #matches = new Map<string, Map<number | undefined, number>>();
+
+  get({ match, seat }: SeatRef): number {
+    return this.#matches.get(match)?.get(seat) ?? -1;
+  }
+
+  set({ match, seat }: SeatRef, seq: number): void {
+    const seats = this.#matches.get(match) ?? new Map<number | undefined, number>();
+    this.#matches.set(match, seats.set(seat, seq));
+  }
+
+  delete({ match, seat }: SeatRef): void {
+    const seats = this.#matches.get(match);
+    seats?.delete(seat);
+    if (seats?.size === 0) this.#matches.delete(match);
+  }
+
+  /** Returns `resume.seen`: the number of each match, or the numbers by seat if there are several. */
+  frames(): Record<string, SeenFrames> {
+    const frames: Record<string, SeenFrames> = {};
+    for (const [match, seats] of this.#matches) {
+      const [first] = seats.values();
+      frames[match] = seats.size > 1 ? Object.fromEntries([...seats].map(([seat, seq]) => [`${seat}`, seq])) : first!;
+    }
+    return frames;
+  }
+}
+
 /** A session with a server, which persists across reconnections. */
 export class Session {
   /** The last `welcome`. */
   welcome?: Welcome;
-  /** Last `seq` received, by match. */
-  readonly seen: Record<string, number> = {};
+  /** Last `seq` received of each match and seat. */
+  readonly seen = new SeenSeqs();
   /** Open handles with their owners, since a restarted server may reuse the number of a handle. */
   readonly envs = new Map<number, object>();
   readonly #urls: string[];
@@ -223,7 +264,9 @@ export class Session {
   #greeting(): ClientMessage {
     const { welcome, handler } = this;
     const hello: Hello = { protocol: [1], client: CLIENT, token: this.options.token, agent: handler.agent };
-    if (welcome && this.#resumable) hello.resume = { session: welcome.session, key: welcome.key, seen: this.seen };
+    if (welcome && this.#resumable) {
+      hello.resume = { session: welcome.session, key: welcome.key, seen: this.seen.frames() };
+    }
     // If the session no longer exists, the name reclaims the player's seats.
     if (handler.reclaim || (welcome && handler.onEvent)) hello.reclaim = true;
     return { type: 'hello', id: HELLO_ID, ...hello };

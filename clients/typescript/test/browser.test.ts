@@ -47,7 +47,7 @@ const page = (url: string) => `<!doctype html>
       const { length, obs, mask } = await env.step([3, 0]);
       const [snapshot] = await env.snapshot([1]);
       const restored = await env.restore([snapshot], [0]);
-      const refused = await env.step([3, 9]).catch(({ code, at }) => ({ code, at }));
+      const refused = await env.step([3, 9]).catch(({ code, index }) => ({ code, index }));
       client.close();
       reports[encoding] = {
         reasons: results.map(({ reason }) => reason),
@@ -97,7 +97,7 @@ test('a page in Chromium plays a match and steps environments', { skip }, async 
     assert.equal(result.error, undefined);
     const { reasons, length, refused, board } = result.msgpack;
     assert.deepEqual([reasons, length], [['finished', 'finished'], [1, 1, 1]]);
-    assert.deepEqual(refused, { code: 'illegal_action', at: 1 });
+    assert.deepEqual(refused, { code: 'illegal_action', index: 1 });
     assert.equal(board.filter((cell: number) => cell === 1).length, 1);
     assert.deepEqual(result.json, result.msgpack);
   } finally {

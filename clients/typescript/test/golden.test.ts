@@ -63,7 +63,7 @@ test('turns, errors and snapshots are decoded from MessagePack and JSON', () => 
   for (const message of both<ErrorMessage>('error')) {
     const error = new LudexError(message);
     assert.deepEqual(
-      [error.code, error.path, error.at, error.got, error.allowed, error.nearest],
+      [error.code, error.path, error.index, error.got, error.allowed, error.nearest],
       ['illegal_action', 'actions', 1, 9, [0, 1, 2], '0'],
     );
   }

@@ -71,7 +71,7 @@ describe('environments', { skip: withoutServer, timeout: 60_000 }, () => {
     await assert.rejects(clients.json.open('connect_four', { params: { row: 5 } }), { code: 'bad_params' });
     const env = await clients.json.open('tic_tac_toe', { count: 3 });
     await env.reset();
-    await assert.rejects(env.step([0, 9, 1]), { code: 'illegal_action', at: 1, got: 9 });
+    await assert.rejects(env.step([0, 9, 1]), { code: 'illegal_action', index: 1, got: 9 });
     await assert.rejects(env.step([0, 1]), { code: 'bad_shape' });
     await assert.rejects(env.step([0, 1, 0.5]), RangeError);
     assert.deepEqual([...(await env.step([0, 1, 2])).length], [1, 1, 1], 'no environment has moved');

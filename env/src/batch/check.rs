@@ -14,7 +14,7 @@ impl<G: CompleteGame> Envs<G> {
             Status::New => format!("environment {i} has no episode; reset it first"),
             _ => format!("the episode of environment {i} has ended; reset it first"),
         };
-        Refusal::new(ErrorCode::EnvOver, message).path("actions").at(at).got(i as u64)
+        Refusal::new(ErrorCode::EnvOver, message).path("actions").index(at).got(i as u64)
     }
 
     fn is_legal(&self, i: usize, seat: Seat, a: i32) -> bool {
@@ -61,7 +61,7 @@ impl<G: CompleteGame> Envs<G> {
             Some(p) => (self.of.game.why_not(&self.hot[i].state, p, a as u32), self.allowed(i, seat)),
         };
         let e = Refusal::new(ErrorCode::IllegalAction, format!("environment {i}: {why}")).path("actions");
-        e.at(at).got(a).allowed(allowed)
+        e.index(at).got(a).allowed(allowed)
     }
 
     pub(super) fn allowed(&self, i: usize, seat: Option<Seat>) -> Value {
@@ -121,7 +121,7 @@ impl<G: CompleteGame> Envs<G> {
             if a != -1 && !used.has(c) {
                 let message = format!("environment {i}: expected -1 for seat {c}, which does not act");
                 let e = Refusal::new(ErrorCode::IllegalAction, message).path("actions");
-                return Err(e.at(at).got(a).allowed(-1));
+                return Err(e.index(at).got(a).allowed(-1));
             }
         }
         Ok(None)

@@ -40,7 +40,7 @@ pub(super) struct RowState<S> {
     pub(super) length: u32,
     pub(super) episode: u32,
     /// Actions in order. A joint move has one entry per seat, `NONE` for seats that did not act. The flag
-    /// `DOCUMENT_FLAG` marks an index into `said`.
+    /// `DOCUMENT_FLAG` marks an index into `documents`.
     pub(super) history: Vec<u32>,
 }
 
@@ -53,9 +53,9 @@ pub(super) struct EpisodeDocuments {
 
 impl EpisodeDocuments {
     /// Stores a document and returns its history entry.
-    fn push(&mut self, said: Value) -> u32 {
-        self.bytes += documents::bytes(&said);
-        self.values.push(said);
+    fn push(&mut self, document: Value) -> u32 {
+        self.bytes += documents::bytes(&document);
+        self.values.push(document);
         DOCUMENT_FLAG | (self.values.len() - 1) as u32
     }
 }
@@ -68,7 +68,7 @@ pub(super) struct RowContext {
     pub(super) seats: Arc<[SeatPolicy]>,
     /// Rotation of the episode: entry (k + shift) mod P of `seats` plays seat k, where P is the number of seats.
     pub(super) shift: usize,
-    pub(super) said: EpisodeDocuments,
+    pub(super) documents: EpisodeDocuments,
     /// Sum of each seat's rewards up to the client's last action, in games with step rewards.
     pub(super) base: Vec<f64>,
     /// Final return of each seat after a forfeit.
@@ -185,7 +185,7 @@ impl<G: CompleteGame> Envs<G> {
             seats: seats.clone(),
             draw: Draw::new(G::INFO.id, config.seed.wrapping_add(i as u64), 0),
             shift: 0,
-            said: EpisodeDocuments::default(),
+            documents: EpisodeDocuments::default(),
             base: vec![0.0; players],
             forfeit: None,
             turns: vec![0; players],
@@ -256,7 +256,7 @@ impl<G: CompleteGame> Envs<G> {
                     if twice != Some(false) {
                         let what = if twice.is_none() { "does not exist" } else { "is listed twice" };
                         let e =
-                            Refusal::new(ErrorCode::BadField, format!("environment {i} {what}")).path("envs").at(at);
+                            Refusal::new(ErrorCode::BadField, format!("environment {i} {what}")).path("envs").index(at);
                         return Err(e.got(i).allowed(format!("0..{count}, each once")));
                     }
                 }
@@ -337,7 +337,7 @@ impl<G: CompleteGame> Envs<G> {
         h.state = self.of.game.start();
         (h.status, h.last, h.length, h.episode) = (Status::Live, NO_SEAT, 0, c.draw.episode() as u32);
         h.history.clear();
-        c.said = EpisodeDocuments::default();
+        c.documents = EpisodeDocuments::default();
         if self.step_rewards {
             c.base.fill(0.0);
         }
@@ -459,9 +459,9 @@ impl<G: CompleteGame> Envs<G> {
         self.moved(i, seat, a);
     }
 
-    pub(super) fn apply_document(&mut self, i: usize, seat: Seat, said: Value) {
-        self.of.game.play_document(&mut self.hot[i].state, seat, &said);
-        let at = self.cold[i].said.push(said);
+    pub(super) fn apply_document(&mut self, i: usize, seat: Seat, document: Value) {
+        self.of.game.play_document(&mut self.hot[i].state, seat, &document);
+        let at = self.cold[i].documents.push(document);
         self.moved(i, seat, at);
     }
 
@@ -493,7 +493,7 @@ impl<G: CompleteGame> Envs<G> {
             h.history.push(match heard {
                 None => NONE,
                 Some(ParsedMove::Action(a)) => a,
-                Some(ParsedMove::Document(said)) => c.said.push(said),
+                Some(ParsedMove::Document(document)) => c.documents.push(document),
             });
         }
         h.length += 1;

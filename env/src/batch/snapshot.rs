@@ -34,7 +34,7 @@ impl<G: CompleteGame> Envs<G> {
                     let heard = |&entry: &u32| match entry {
                         NONE => None,
                         a if a & DOCUMENT_FLAG != 0 => {
-                            Some(ParsedMove::Document(c.said.values[(a & !DOCUMENT_FLAG) as usize].clone()))
+                            Some(ParsedMove::Document(c.documents.values[(a & !DOCUMENT_FLAG) as usize].clone()))
                         }
                         a => Some(ParsedMove::Action(a)),
                     };
@@ -44,9 +44,9 @@ impl<G: CompleteGame> Envs<G> {
                     k += self.players - 1;
                 }
                 ToMove::Seat(seat) if a & DOCUMENT_FLAG != 0 => {
-                    let said = &c.said.values[(a & !DOCUMENT_FLAG) as usize];
-                    each(HistoryEntry::Document(seat, said));
-                    self.of.game.play_document(&mut s, seat, said);
+                    let document = &c.documents.values[(a & !DOCUMENT_FLAG) as usize];
+                    each(HistoryEntry::Document(seat, document));
+                    self.of.game.play_document(&mut s, seat, document);
                 }
                 turn => {
                     each(HistoryEntry::Action(turn.seat(), a));
@@ -65,11 +65,11 @@ impl<G: CompleteGame> Envs<G> {
                     let shown = joint.iter().map(|heard| match heard {
                         None => (-1).into(),
                         Some(ParsedMove::Action(a)) => (*a).into(),
-                        Some(ParsedMove::Document(said)) => json!({ "said": said }),
+                        Some(ParsedMove::Document(document)) => json!({ "document": document }),
                     });
                     (-2, shown.collect::<Vec<Value>>().into())
                 }
-                HistoryEntry::Document(seat, said) => (seat as i32, json!({ "said": said })),
+                HistoryEntry::Document(seat, document) => (seat as i32, json!({ "document": document })),
                 HistoryEntry::Action(Some(seat), a) => (seat as i32, a.into()),
                 HistoryEntry::Action(None, a) => (-1, a.into()),
             });
@@ -83,24 +83,24 @@ impl<G: CompleteGame> Envs<G> {
     /// Returns the history of row `i` in record format. A forfeit appears only in the record's footer.
     fn events(&self, i: usize) -> Vec<RecordEvent> {
         let (mut events, mut turns) = (Vec::new(), vec![0; self.players]);
-        let mut moved = |seat: Seat, action: Option<Action>, said: Option<Value>, more: bool| {
+        let mut moved = |seat: Seat, action: Option<Action>, document: Option<Value>, more: bool| {
             let turn = turns[seat];
             turns[seat] += 1;
-            RecordEvent::Move(MoveRecord { seat: seat as u32, turn, action, said, more, ..MoveRecord::default() })
+            RecordEvent::Move(MoveRecord { seat: seat as u32, turn, action, document, more, ..MoveRecord::default() })
         };
         self.for_each_entry(i, |entry| match entry {
             HistoryEntry::Joint(acting, joint) => {
                 let last = acting.iter().last();
                 events.extend(acting.iter().map(|seat| {
-                    let (action, said) = match joint[seat].clone() {
-                        Some(ParsedMove::Document(said)) => (None, Some(said)),
+                    let (action, document) = match joint[seat].clone() {
+                        Some(ParsedMove::Document(document)) => (None, Some(document)),
                         Some(ParsedMove::Action(a)) => (Some(a), None),
                         None => (None, None),
                     };
-                    moved(seat, action, said, Some(seat) != last)
+                    moved(seat, action, document, Some(seat) != last)
                 }));
             }
-            HistoryEntry::Document(seat, said) => events.push(moved(seat, None, Some(said.clone()), false)),
+            HistoryEntry::Document(seat, document) => events.push(moved(seat, None, Some(document.clone()), false)),
             HistoryEntry::Action(Some(seat), a) => events.push(moved(seat, Some(a), None, false)),
             HistoryEntry::Action(None, a) => events.push(RecordEvent::Chance(ChanceRecord { action: Some(a) })),
         });
@@ -143,6 +143,7 @@ impl<G: CompleteGame> Envs<G> {
             shift: c.shift as u32,
             events: self.events(i),
             returns,
+            teams: self.of.game.teams(&self.hot[i].state),
             truncated: self.hot[i].status == Status::Truncated,
             at_fault: c.forfeit.as_ref().and_then(|_| Seat::try_from(self.hot[i].last).ok()),
         }
@@ -209,8 +210,10 @@ impl<G: CompleteGame> Envs<G> {
                     .filter(|l| l.len() == self.players)
                     .ok_or("expected a joint move with one id per seat")?;
                 let heard = |(seat, what): (Seat, &Value)| {
-                    let one = || match what.get("said") {
-                        Some(said) => state.parse_move(seat, &Move::Document(said.clone())).map_err(|e| e.message),
+                    let one = || match what.get("document").or_else(|| what.get("said")) {
+                        Some(document) => {
+                            state.parse_move(seat, &Move::Document(document.clone())).map_err(|e| e.message)
+                        }
                         None => id(what).map(ParsedMove::Action),
                     };
                     set.has(seat).then(one).transpose()
@@ -219,11 +222,13 @@ impl<G: CompleteGame> Envs<G> {
                 state.boxed().play_joint(&joint).map_err(|e| e.message)?;
                 self.move_joint(0, joint);
             }
-            ToMove::Seat(seat) if who == seat as i32 => match what.get("said") {
-                Some(said) => match state.parse_move(seat, &Move::Document(said.clone())).map_err(|e| e.message)? {
-                    ParsedMove::Document(canonical) => self.apply_document(0, seat, canonical),
-                    ParsedMove::Action(a) => self.move_seat(0, seat, a),
-                },
+            ToMove::Seat(seat) if who == seat as i32 => match what.get("document").or_else(|| what.get("said")) {
+                Some(document) => {
+                    match state.parse_move(seat, &Move::Document(document.clone())).map_err(|e| e.message)? {
+                        ParsedMove::Document(canonical) => self.apply_document(0, seat, canonical),
+                        ParsedMove::Action(a) => self.move_seat(0, seat, a),
+                    }
+                }
                 None => {
                     let a = id(what)?;
                     state.boxed().play(seat, a).map_err(|e| e.message)?;

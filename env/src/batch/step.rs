@@ -126,10 +126,10 @@ impl<G: CompleteGame> Envs<G> {
             };
             let id = |&a: &u32| (a != NONE).then_some(ParsedMove::Action(a));
             let mut joint: Vec<Option<ParsedMove>> = ids[..self.players].iter().map(id).collect();
-            words.into_iter().for_each(|(seat, said)| joint[seat] = Some(ParsedMove::Document(said)));
+            words.into_iter().for_each(|(seat, document)| joint[seat] = Some(ParsedMove::Document(document)));
             self.move_joint(i, joint);
-        } else if let Some((seat, said)) = words.pop() {
-            self.apply_document(i, seat, said);
+        } else if let Some((seat, document)) = words.pop() {
+            self.apply_document(i, seat, document);
         }
         self.after(i, pos, out);
     }
@@ -186,7 +186,7 @@ impl<G: CompleteGame> Envs<G> {
             return Err(e.got(moves.len()).allowed(n * width));
         }
         let mut ids = vec![-1; moves.len()];
-        let mut said: BTreeMap<usize, Vec<(Seat, Value)>> = BTreeMap::new();
+        let mut documents: BTreeMap<usize, Vec<(Seat, Value)>> = BTreeMap::new();
         for (k, entry) in moves.iter().enumerate() {
             let (pos, i) = (k / width, rows.at(k / width));
             let Some(entry) = entry else { continue };
@@ -207,7 +207,7 @@ impl<G: CompleteGame> Envs<G> {
                     let mut legal = Nth { left: 0, kept: None };
                     self.of.game.legal(&self.hot[i].state, seat, &mut legal);
                     ids[k] = legal.kept.unwrap_or(0) as i32;
-                    said.entry(pos).or_default().push((seat, value));
+                    documents.entry(pos).or_default().push((seat, value));
                 }
                 Err(_) if self.config.on_illegal == OnIllegal::Lose && self.turn(i) != ToMove::Chance => {
                     ids[k] = ILLEGAL
@@ -215,7 +215,7 @@ impl<G: CompleteGame> Envs<G> {
                 Err(refusal) => {
                     let e = Refusal::new(refusal.code, format!("environment {i}: {}", refusal.message)).path("moves");
                     let allowed = self.allowed(i, self.speaker(i, k % width));
-                    return Err(e.at(k).allowed(allowed).issues(refusal.issues));
+                    return Err(e.index(k).allowed(allowed).issues(refusal.issues));
                 }
             }
         }
@@ -228,7 +228,7 @@ impl<G: CompleteGame> Envs<G> {
         }
         self.prepare(n, out);
         for (pos, (i, row)) in rows.iter().zip(ids.chunks_exact(width)).enumerate() {
-            match said.remove(&pos) {
+            match documents.remove(&pos) {
                 Some(words) if offenders.iter().all(|o| o.0 != pos) => self.play_words(i, pos, row, words, out),
                 _ => self.play_row(i, pos, row, &offenders, out),
             }
@@ -311,9 +311,9 @@ impl<G: CompleteGame> DynBatch for Envs<G> {
         }
     }
 
-    fn said_bytes(&self) -> usize {
-        let speaks = self.of.spec.proposals.is_some();
-        if speaks { self.cold.iter().map(|c| c.said.bytes).sum() } else { 0 }
+    fn document_bytes(&self) -> usize {
+        let speaks = self.of.spec.document_schemas.is_some();
+        if speaks { self.cold.iter().map(|c| c.documents.bytes).sum() } else { 0 }
     }
 
     fn take_episodes(&mut self) -> Vec<Episode> {
@@ -362,7 +362,7 @@ impl<G: CompleteGame> DynBatch for Envs<G> {
             self.config.pause()?;
             replayed.push(self.restore_row(rows.at(pos), &item?).map_err(|why| {
                 let message = format!("cannot restore snapshot {pos}: {why}");
-                Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(pos)
+                Refusal::new(ErrorCode::BadSnapshot, message).path("items").index(pos)
             })?);
         }
         self.prepare(rows.len(), out);

@@ -380,7 +380,7 @@ fn refusals_move_nothing(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
                 *a = bad;
             }
             let e = batch.step(None, Actions::Ids(&wrong), &mut other).err();
-            let got = e.map(|e| (e.code, e.at));
+            let got = e.map(|e| (e.code, e.index));
             same(&got, &Some((ErrorCode::IllegalAction, Some(ROWS as u32 - 1))), || {
                 format!("action {bad} at step {t}")
             })?;

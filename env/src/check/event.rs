@@ -12,7 +12,7 @@ pub(super) enum Event {
     Chance(Action),
     Move(Seat, Action),
     Together(Vec<Option<ParsedMove>>),
-    Said(Seat, Value),
+    Document(Seat, Value),
 }
 
 impl Event {
@@ -22,7 +22,7 @@ impl Event {
             Event::Chance(a) => s.play_chance(*a),
             Event::Move(seat, a) => s.play(*seat, *a),
             Event::Together(joint) => s.play_joint(joint),
-            Event::Said(seat, said) => s.play_said(*seat, said),
+            Event::Document(seat, document) => s.play_document(*seat, document),
         };
         done.map_err(|refusal| format!("{self:?} was refused: {}", refusal.message))
     }
@@ -32,7 +32,7 @@ impl Event {
         match self {
             Event::Chance(a) | Event::Move(_, a) => s.play_unchecked(*a),
             Event::Together(joint) => s.play_joint_unchecked(joint),
-            Event::Said(..) => return self.play(s),
+            Event::Document(..) => return self.play(s),
         }
         Ok(())
     }

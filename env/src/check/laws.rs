@@ -43,7 +43,7 @@ pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> 
             law(legal.contains(&random), || format!("random action {random} is not legal"))?;
             let given = match &default {
                 ParsedMove::Action(a) => Move::Id((*a).into()),
-                ParsedMove::Document(said) => Move::Document(said.clone()),
+                ParsedMove::Document(document) => Move::Document(document.clone()),
             };
             let read = s.parse_move(seat, &given);
             law(read == Ok(default), || format!("the default move {given:?} is not legal: {read:?}"))?;
@@ -247,10 +247,10 @@ fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
         law(s.parse_move(seat, &Move::Id(i64::MAX)).is_err(), || "action 2^63 - 1 was accepted".into())?;
         for value in garbage() {
             let read = s.parse_move(seat, &Move::Document(value.clone()));
-            law(read.is_err() || spec.proposals.is_some(), || format!("{value} was accepted as a move"))?;
+            law(read.is_err() || spec.document_schemas.is_some(), || format!("{value} was accepted as a move"))?;
         }
         let odd = s.parse_move(seat, &Move::Text("no such move \u{0}".into()));
-        law(odd.is_err() || spec.proposals.is_some(), || "meaningless text was accepted as a move".into())?;
+        law(odd.is_err() || spec.document_schemas.is_some(), || "meaningless text was accepted as a move".into())?;
     }
     let mut outcomes = Outcomes::new();
     s.chance(&mut outcomes);

@@ -50,11 +50,11 @@ fn disclosure(before: &dyn DynState, event: &Event, after: &dyn DynState, who: V
             let acting = joint.iter().enumerate().filter_map(|(seat, heard)| Some((seat, heard.as_ref()?)));
             let seen = |(seat, heard): (Seat, &ParsedMove)| match heard {
                 ParsedMove::Action(a) => before.seen(who, Mover::Seat(seat), *a),
-                ParsedMove::Document(said) => before.seen_said(who, seat, said),
+                ParsedMove::Document(document) => before.observe_document(who, seat, document),
             };
             acting.map(seen).collect()
         }
-        Event::Said(seat, said) => vec![before.seen_said(who, *seat, said)],
+        Event::Document(seat, document) => vec![before.observe_document(who, *seat, document)],
     };
     (seen, after.reveals(who))
 }
@@ -98,7 +98,7 @@ fn ids(event: &Event, seen: &[EventView], who: Viewer, perfect: bool) -> Result<
             let id = |heard: &ParsedMove| if let ParsedMove::Action(a) = heard { Some(*a) } else { None };
             joint.iter().enumerate().filter_map(|(p, heard)| Some((Some(p), id(heard.as_ref()?)))).collect()
         }
-        Event::Said(..) => return Ok(()),
+        Event::Document(..) => return Ok(()),
     };
     for ((by, a), seen) in moves.into_iter().zip(seen) {
         let Some(a) = a else { continue };
@@ -125,13 +125,13 @@ fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
         Event::Together(joint) => {
             let mut one = |(seat, heard): (Seat, &Option<ParsedMove>)| match heard.as_ref()? {
                 ParsedMove::Action(a) => Some(ParsedMove::Action(other(seat, *a, rng))),
-                ParsedMove::Document(said) => Some(said_elsewhere(world, seat, said, rng)),
+                ParsedMove::Document(document) => Some(document_elsewhere(world, seat, document, rng)),
             };
             Event::Together(joint.iter().enumerate().map(&mut one).collect())
         }
-        Event::Said(seat, said) => match said_elsewhere(world, *seat, said, rng) {
+        Event::Document(seat, document) => match document_elsewhere(world, *seat, document, rng) {
             ParsedMove::Action(a) => Event::Move(*seat, a),
-            ParsedMove::Document(said) => Event::Said(*seat, said),
+            ParsedMove::Document(document) => Event::Document(*seat, document),
         },
         Event::Chance(a) => {
             let mut outcomes = Outcomes::new();
@@ -143,12 +143,12 @@ fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
     }
 }
 
-/// Returns a counterpart in the sampled state `world` of the document `said`. With probability one half, returns `said`
+/// Returns a counterpart in the sampled state `world` of `document`. With probability one half, returns `document`
 /// itself if `world` accepts it. Otherwise returns a document sampled by the game, or a legal id. Viewers who may not
-/// see the document must get equal events for `said` and for its counterpart.
-fn said_elsewhere(world: &dyn DynState, seat: Seat, said: &Value, rng: &mut Stream) -> ParsedMove {
-    let read = |said: Value| world.parse_move(seat, &Move::Document(said)).ok();
-    let same = if rng.below(2) == 0 { read(said.clone()) } else { None };
-    let other = || world.sample(seat, rng).and_then(read).or_else(|| read(said.clone()));
+/// see the document must get equal events for `document` and for its counterpart.
+fn document_elsewhere(world: &dyn DynState, seat: Seat, document: &Value, rng: &mut Stream) -> ParsedMove {
+    let read = |document: Value| world.parse_move(seat, &Move::Document(document)).ok();
+    let same = if rng.below(2) == 0 { read(document.clone()) } else { None };
+    let other = || world.sample(seat, rng).and_then(read).or_else(|| read(document.clone()));
     same.or_else(other).unwrap_or_else(|| ParsedMove::Action(world.legal_list(seat).first().copied().unwrap_or(0)))
 }

@@ -27,7 +27,7 @@ fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'
         }
         ToMove::Seat(seat) => Some(match answer(s, seat, rng, propose)? {
             ParsedMove::Action(a) => Event::Move(seat, a),
-            ParsedMove::Document(said) => Event::Said(seat, said),
+            ParsedMove::Document(document) => Event::Document(seat, document),
         }),
     })
 }

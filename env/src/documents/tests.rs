@@ -33,7 +33,7 @@ fn search_for_last_object_is_fast_on_hostile_text() {
 #[test]
 fn size_is_checked_before_schema() {
     let schemas = Schemas::default();
-    let code = |said: &Value| schemas.check("any", said).first().and_then(|issue| issue.code.clone());
+    let code = |document: &Value| schemas.check("any", document).first().and_then(|issue| issue.code.clone());
     let deep = |n| (0..n).fold(json!(1), |inner, _| json!([inner]));
     assert_eq!(code(&deep(DEPTH)), None);
     assert_eq!(code(&deep(DEPTH + 1)).as_deref(), Some("over_size"));
@@ -50,8 +50,8 @@ fn schema_check_reports_issues_up_to_limit() {
         "additionalProperties": false,
     });
     let schemas = Schemas::new(Some(&[("play".to_owned(), schema)].into())).unwrap();
-    let told = |said: Value| {
-        let issues = schemas.check("play", &said);
+    let told = |document: Value| {
+        let issues = schemas.check("play", &document);
         issues.into_iter().map(|i| (i.path, i.code.unwrap().into_string())).collect::<Vec<_>>()
     };
     let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());

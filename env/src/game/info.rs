@@ -43,7 +43,7 @@ pub struct Facts {
     pub openspiel: Option<TensorSpec>,
     /// JSON Schemas of documents, for games whose moves are documents. A turn uses the key `phase/seat-name` if
     /// present, else `phase`. Schemas describe structure and size only, and must not depend on hidden information.
-    pub proposals: Option<BTreeMap<String, Value>>,
+    pub document_schemas: Option<BTreeMap<String, Value>>,
 }
 
 /// One comparison of two agents of an anchor ladder, such as an episode or a set of duplicate deals.

@@ -44,15 +44,15 @@ pub trait GameMoves: Game {
         self.play_together_unchecked(s, &ids);
     }
     /// Parses a submission of `seat`. The submission is either a document that fits the schema of the turn (see
-    /// [`Facts::proposals`](super::Facts::proposals)) or an utterance: a JSON string that names no action. Default:
-    /// refuses everything.
+    /// [`Facts::document_schemas`](super::Facts::document_schemas)) or an utterance: a JSON string that names no
+    /// action. Default: refuses everything.
     ///
     /// # Errors
     /// Returns all issues, each with a path and a code that the game's page explains. [`Issue::unparsed`] reports an
     /// utterance that contains no move.
-    fn parse_document(&self, _s: &Self::State, _seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+    fn parse_document(&self, _s: &Self::State, _seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let message = format!("{} does not accept documents", Self::INFO.id);
-        Err(vec![Issue::new("", said, "an action id, or its text", message)])
+        Err(vec![Issue::new("", document, "an action id, or its text", message)])
     }
     /// Samples a document that [`parse_document`](GameMoves::parse_document) accepts from `seat`, which acts now.
     /// Repeated sampling must cover every clause of the schema. Default: `None`.
@@ -61,7 +61,7 @@ pub trait GameMoves: Game {
     }
     /// Applies a document that [`parse_document`](GameMoves::parse_document) returned as [`ParsedMove::Document`].
     /// Default: no change.
-    fn play_document(&self, _s: &mut Self::State, _seat: Seat, _said: &Value) {}
+    fn play_document(&self, _s: &mut Self::State, _seat: Seat, _document: &Value) {}
     /// Returns the default move, for games whose default move needs no randomness. Default: the first legal action.
     fn default_action(&self, s: &Self::State, seat: Seat) -> Action {
         let mut first = Nth { left: 0, kept: None };

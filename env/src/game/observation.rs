@@ -28,10 +28,10 @@ pub trait GameObservation: GameText {
         };
         EventView { action: Some(a), text: Some(text) }
     }
-    /// Returns the information that `who` gets when `seat` submits the document `said` in the state `before`. Default:
+    /// Returns the information that `who` gets when `seat` submits `document` in the state `before`. Default:
     /// the full document.
-    fn observe_document(&self, _before: &Self::State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
-        EventView { action: None, text: Some(said.as_str().map_or_else(|| said.to_string(), str::to_owned)) }
+    fn observe_document(&self, _before: &Self::State, _who: Viewer, _seat: Seat, document: &Value) -> EventView {
+        EventView { action: None, text: Some(document.as_str().map_or_else(|| document.to_string(), str::to_owned)) }
     }
     /// Returns the information revealed to `who` on reaching `now`, such as a showdown or a secret role, as pairs of
     /// text and data. Default: none.

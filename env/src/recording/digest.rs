@@ -52,7 +52,7 @@ pub(super) fn write_event(event: &RecordEvent, out: &mut Vec<u8>) -> Result<(), 
             push(out, "{\"action\":", u64::from(*action));
             out.extend_from_slice(b",\"kind\":\"chance\"}");
         }
-        RecordEvent::Move(m) if m.said.is_none() && m.notes.is_none() && m.tries.is_empty() && m.ms <= EXACT => {
+        RecordEvent::Move(m) if m.document.is_none() && m.notes.is_none() && m.tries.is_empty() && m.ms <= EXACT => {
             write_move(m, None, out);
         }
         other => out.extend(canonical(other)?),
@@ -189,7 +189,7 @@ mod tests {
             MoveRecord { ms: (1 << 53) + 1, ..plain.clone() },
             MoveRecord { ms: u64::MAX, action: Some(u32::MAX), ..plain.clone() },
             MoveRecord { ms: 1 << 53, more: true, ..plain.clone() },
-            MoveRecord { said: Some(json!({"b": 1.5, "a": "x"})), ..plain.clone() },
+            MoveRecord { document: Some(json!({"b": 1.5, "a": "x"})), ..plain.clone() },
             MoveRecord { notes: Some(ludex_protocol::record::Notes::default()), ..plain },
         ];
         let chance = [None, Some(0), Some(12)].map(|action| RecordEvent::Chance(ChanceRecord { action }));

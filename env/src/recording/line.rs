@@ -70,7 +70,8 @@ struct AnyEvent<'a> {
     seat: Option<u32>,
     turn: Option<u32>,
     action: Option<u32>,
-    said: Option<Value>,
+    #[serde(alias = "said")]
+    document: Option<Value>,
     ms: Option<u64>,
     tries: Option<Vec<RefusedMove>>,
     notes: Option<Notes>,
@@ -87,7 +88,7 @@ fn event(text: &str) -> Option<RecordEvent> {
             seat: any.seat?,
             turn: any.turn?,
             action: any.action,
-            said: any.said,
+            document: any.document,
             ms: any.ms.unwrap_or_default(),
             tries: any.tries.unwrap_or_default(),
             notes: any.notes,
@@ -198,5 +199,5 @@ pub fn read_line(line: &str, keep: Keep) -> Option<ParsedLine> {
     let record = Record { header: header.typed()?, events: events?, footer: footer.typed()? };
     // `at_fault: null` gets the slow path: the typed form cannot distinguish it from an absent `at_fault`.
     let unclear = record.footer.at_fault.is_none() && footer.members.iter().any(|m| m.key == "at_fault");
-    (record.header.ludex == VERSION && !unclear).then(|| ParsedLine { record, digest: chain.hex() })
+    ((1..=VERSION).contains(&record.header.ludex) && !unclear).then(|| ParsedLine { record, digest: chain.hex() })
 }

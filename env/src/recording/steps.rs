@@ -108,12 +108,12 @@ pub fn position(game: &dyn DynGame, events: &[RecordEvent]) -> Result<Box<dyn Dy
 
 /// Returns a recorded move in parsed form; `None` if the move is hidden in the record.
 pub fn parsed_move(m: &MoveRecord) -> Option<ParsedMove> {
-    m.action.map(ParsedMove::Action).or_else(|| m.said.clone().map(ParsedMove::Document))
+    m.action.map(ParsedMove::Action).or_else(|| m.document.clone().map(ParsedMove::Document))
 }
 
 /// Returns a refused attempt as submitted; `None` if the record contains no move for the attempt.
 pub fn submitted_move(attempt: &RefusedMove) -> Option<Move> {
-    match (attempt.action, &attempt.text, &attempt.proposal) {
+    match (attempt.action, &attempt.text, &attempt.document) {
         (Some(id), ..) => Some(Move::Id(id)),
         (_, Some(text), _) => Some(Move::Text(text.clone())),
         (_, _, Some(document)) => Some(Move::Document(document.clone())),
@@ -202,9 +202,9 @@ impl<'a> Replay<'a> {
         if m.seat as usize != seat {
             return Err(wrong(at, format!("expected a move of seat {seat}, got a move of seat {}", m.seat)));
         }
-        let played = match (m.action, &m.said) {
+        let played = match (m.action, &m.document) {
             (Some(action), None) => self.after.play(seat, action),
-            (None, Some(said)) => self.after.play_said(seat, said),
+            (None, Some(document)) => self.after.play_document(seat, document),
             (None, None) if at + 1 == self.events.len() => return Ok((at + 1, false)),
             (None, None) => return Err(wrong(at, format!("seat {seat}: expected a move, got none"))),
             (Some(_), Some(_)) => {
@@ -225,12 +225,12 @@ impl<'a> Replay<'a> {
                     continue;
                 }
             };
-            match (m.action, &m.said) {
+            match (m.action, &m.document) {
                 (Some(action), None) if self.after.is_legal(seat, action) => {
                     self.joint[seat] = Some(ParsedMove::Action(action));
                 }
                 (Some(action), None) => return Err(wrong(next, format!("seat {seat}: action {action} is illegal"))),
-                (None, Some(said)) => self.joint[seat] = Some(ParsedMove::Document(said.clone())),
+                (None, Some(document)) => self.joint[seat] = Some(ParsedMove::Document(document.clone())),
                 (None, None) => lacking = lacking.or(Some((seat, next))),
                 (Some(_), Some(_)) => {
                     return Err(wrong(next, format!("seat {seat}: expected an action id or a document, got both")));

@@ -30,7 +30,7 @@ fn say(s: &mut dyn DynState, documents: [Value; 2]) {
     };
     let joint = [heard(0), heard(1)];
     match s.turn() {
-        ToMove::Seat(seat) => s.play_said(seat, &documents[seat]).unwrap(),
+        ToMove::Seat(seat) => s.play_document(seat, &documents[seat]).unwrap(),
         _ => s.play_joint(&joint).unwrap(),
     }
 }

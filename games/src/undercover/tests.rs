@@ -259,7 +259,7 @@ fn clue_notation_variants_parse() {
     assert_eq!(code(&*s, 0, Move::Document(json!({ "clue": "x".repeat(70) }))), "maxLength");
     let refused = s.parse_move(0, &Move::Text(format!("moon {}", "long ".repeat(20)))).unwrap_err();
     assert_eq!(refused.issues.len(), 2, "all flaws at once");
-    s.play_said(0, &json!({ "clue": "It shines" })).unwrap();
+    s.play_document(0, &json!({ "clue": "It shines" })).unwrap();
     assert_eq!(code(&*s, 1, text("it SHINES!")), "repeated");
     s.play(1, 13).unwrap();
     assert!(!s.is_legal(2, 13));
@@ -357,7 +357,7 @@ fn guesses_are_visible_only_to_the_seat_that_made_them() {
     round(&mut *s);
     let said = json!({ "vote": "player_3", "guesses": { "player_0": "moon" } });
     for who in [Viewer::Public, Viewer::Seat(0), Viewer::Seat(4)] {
-        assert_eq!(s.seen_said(who, 1, &said), s.seen(who, Mover::Seat(1), VOTE + 3));
+        assert_eq!(s.observe_document(who, 1, &said), s.seen(who, Mover::Seat(1), VOTE + 3));
     }
     let joint: Vec<Option<ParsedMove>> = (0..5)
         .map(|p| {
@@ -450,7 +450,7 @@ fn random_games_keep_invariants() {
                     }
                     ToMove::Seat(seat) => match move_of(&*s, seat, &mut rng) {
                         ParsedMove::Action(a) => s.play(seat, a).unwrap(),
-                        ParsedMove::Document(said) => s.play_said(seat, &said).unwrap(),
+                        ParsedMove::Document(said) => s.play_document(seat, &said).unwrap(),
                     },
                     set => {
                         let living = set.seats();
@@ -491,7 +491,7 @@ fn clue_vote_and_guess_marks_are_counted() {
         let before = s.boxed();
         match &clue {
             ParsedMove::Action(a) => s.play(seat, *a).unwrap(),
-            ParsedMove::Document(said) => s.play_said(seat, said).unwrap(),
+            ParsedMove::Document(said) => s.play_document(seat, said).unwrap(),
         }
         counted.extend(marks(&*before, &[], &*s));
     }
@@ -598,7 +598,7 @@ fn marks_count_issues_of_refused_clues() {
     let attempt = |codes: &[&str]| RefusedMove {
         action: None,
         text: None,
-        proposal: None,
+        document: None,
         code: ludex_protocol::ErrorCode::IllegalAction,
         issues: codes.iter().map(|code| Issue { path: "/clue".into(), ..Issue::default() }.code(code)).collect(),
         ms: 0,

@@ -185,7 +185,7 @@ fn disabled_autoreset_requires_explicit_reset() {
     reset(&mut *b, 5);
     until_x_wins(&mut *b);
     let e = step_refusal(&mut *b, &[0, 1]);
-    assert_eq!((e.code, e.at), (ErrorCode::EnvOver, Some(0)));
+    assert_eq!((e.code, e.index), (ErrorCode::EnvOver, Some(0)));
     let mut out = Batch::default();
     b.reset(Some(&[0]), &ResetSeeds::Continue, &mut out).unwrap();
     assert_eq!((out.length, out.episode), (Column::from([0]), Column::from([1])));
@@ -328,7 +328,7 @@ fn mask_encoding_follows_configuration() {
         let mut b = open(&load("tic_tac_toe"), BatchConfig { count: 2, mask: Some(mask), ..Default::default() });
         reset(&mut *b, 0);
         let out = step(&mut *b, &[8, 0]);
-        assert_eq!(step_refusal(&mut *b, &[0, 0]).at, Some(1), "{mask:?}");
+        assert_eq!(step_refusal(&mut *b, &[0, 0]).index, Some(1), "{mask:?}");
         out
     };
     assert_eq!(shown(MaskForm::U1).mask, [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
@@ -365,7 +365,7 @@ fn joint_step_skips_empty_rows_and_refuses_incomplete_rows() {
     assert_eq!(b.width(), 2);
     assert_eq!(step(&mut *b, &[0, 1, -1, -1]).reward, [0.0, 10.0, 0.0, 0.0]);
     let e = step_refusal(&mut *b, &[0, 0, 1, -1]);
-    assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(1)));
+    assert_eq!((e.code, e.index), (ErrorCode::IllegalAction, Some(1)));
     assert_eq!(step(&mut *b, &[-1, -1, 0, 0]).length, [1, 1]);
     let out = step_moves(&mut *b, &[text("defect"), text("C"), None, None]).unwrap();
     assert_eq!((&out.reward[..], &out.length[..]), (&[10.0, 0.0, 0.0, 0.0][..], &[2, 1][..]));
@@ -378,13 +378,13 @@ fn documents_and_texts_are_accepted_as_moves() {
     reset(&mut *b, 7);
     // In a joint move, the game accepts the text of a stake and refuses all other texts.
     let e = step_moves(&mut *b, &[text("stake 1"), text("hello"), None, None]).unwrap_err();
-    assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(1)));
+    assert_eq!((e.code, e.index), (ErrorCode::IllegalAction, Some(1)));
     let out = step_moves(&mut *b, &[text("stake 1"), text("stake 2"), Some(Move::Id(0)), Some(Move::Id(0))]).unwrap();
     assert_eq!((&out.reward[..], &out.to_move[..]), (&[-1.0, -2.0, 0.0, 0.0][..], &[0, 0][..]));
     let proposal = |n: u64| Some(Move::Document(json!({ "offer": n })));
     // An invalid document is reported by path, and no row changes.
     let e = step_moves(&mut *b, &[proposal(4), None, proposal(10), None]).unwrap_err();
-    assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(2)));
+    assert_eq!((e.code, e.index), (ErrorCode::IllegalAction, Some(2)));
     let issue = &e.issues[0];
     assert_eq!((&*issue.path, &issue.got), ("/offer", &Some(Value::from(10))));
     // Only one seat moves, so the entry of the other seat must be empty.
@@ -392,7 +392,7 @@ fn documents_and_texts_are_accepted_as_moves() {
     let out = step_moves(&mut *b, &[proposal(4), None, proposal(0), None]).unwrap();
     assert_eq!((&out.to_move[..], &out.terminated[..], &out.length[..]), (&[1, -4][..], &[0, 1][..], &[2, 2][..]));
     let items = b.snapshot(None, &[]).unwrap();
-    assert_eq!(items[0].h[3], (0, json!({ "said": { "offer": 4 } })));
+    assert_eq!(items[0].h[3], (0, json!({ "document": { "offer": 4 } })));
     let out = step_moves(&mut *b, &[None, text("  too little "), None, None]).unwrap();
     assert_eq!((out.terminated[0], &out.structure[0]["answer"]), (1, &json!({ "words": "too little" })));
     // The snapshot restores the position before the text.
@@ -403,9 +403,9 @@ fn documents_and_texts_are_accepted_as_moves() {
     assert_eq!(step(&mut *b, &[-1, 0, -1, -1]).reward, [5.0, 4.0, 0.0, 0.0]);
     // A snapshot with a forged document is refused.
     let mut forged = items;
-    forged[0].h[3] = (0, json!({ "said": { "offer": 99 } }));
+    forged[0].h[3] = (0, json!({ "document": { "offer": 99 } }));
     let e = b.restore(None, &mut forged.iter().cloned().map(Ok), &mut Batch::default()).unwrap_err();
-    assert_eq!((e.code, e.at), (ErrorCode::BadSnapshot, Some(0)));
+    assert_eq!((e.code, e.index), (ErrorCode::BadSnapshot, Some(0)));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<Option<P
         }
         ToMove::Seat(seat) => match joint[seat].as_ref().unwrap() {
             ParsedMove::Action(a) => s.play(seat, *a).unwrap(),
-            ParsedMove::Document(said) => s.play_said(seat, said).unwrap(),
+            ParsedMove::Document(said) => s.play_document(seat, said).unwrap(),
         },
         _ => s.play_joint(&joint).unwrap(),
     }

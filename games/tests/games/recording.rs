@@ -78,12 +78,16 @@ fn record_steps_visit_recorded_positions() {
     for text in ["tic_tac_toe", "kuhn_poker", "leduc_poker", "iterated_prisoners_dilemma", "chess", "hanabi", "pig"] {
         let game = load(text).unwrap();
         let (history, positions) = episode(&game, 60);
-        let returns = positions.last().unwrap().returns();
+        let (returns, teams) = (positions.last().unwrap().returns(), positions.last().unwrap().teams());
         let footer = Footer { reason: Some(EndReason::Finished), seed: Some("5".into()), ..Footer::default() };
-        let record = history.end(game.spec(), &returns, footer).unwrap();
+        let record = history.end(game.spec(), teams.as_deref(), &returns, footer).unwrap();
         let parts = RecordParts::parse(&record.to_line().unwrap()).unwrap();
         assert_eq!(record.footer.digest.as_ref(), Some(&digest(&parts).unwrap()), "{text}");
-        assert_eq!(record.footer.outcome, outcomes(game.spec(), &returns, EndReason::Finished, None), "{text}");
+        assert_eq!(
+            record.footer.outcome,
+            outcomes(game.spec(), teams.as_deref(), &returns, EndReason::Finished, None),
+            "{text}"
+        );
         let (mut steps, mut at, mut k) = (steps(&*game, &record), 0, 0);
         while let Some(step) = steps.next() {
             let step = step.unwrap_or_else(|stop| panic!("{text}: {stop}"));
@@ -101,13 +105,13 @@ fn forfeit_sets_returns_and_outcome() {
     let game = load("tic_tac_toe").unwrap();
     let history = RecordBuilder::begin(header(&game)).unwrap();
     let footer = Footer { reason: Some(EndReason::Timeout), at_fault: Some(0), ..Footer::default() };
-    let footer = history.end(game.spec(), &[-0.0, -0.0], footer).unwrap().footer;
+    let footer = history.end(game.spec(), None, &[-0.0, -0.0], footer).unwrap().footer;
     assert_eq!((footer.returns, footer.outcome), (vec![-1.0, 1.0], vec![Outcome::Loss, Outcome::Win]));
     let history = RecordBuilder::begin(header(&game)).unwrap();
-    let record = history.end(game.spec(), &[-0.0, -0.0], Footer::default()).unwrap();
+    let record = history.end(game.spec(), None, &[-0.0, -0.0], Footer::default()).unwrap();
     assert!(record.footer.returns.iter().all(|r| r.is_sign_positive()) && record.footer.outcome.is_empty());
     let history = RecordBuilder::begin(header(&game)).unwrap();
-    assert!(history.end(game.spec(), &[f64::NAN, 0.0], Footer::default()).is_err());
+    assert!(history.end(game.spec(), None, &[f64::NAN, 0.0], Footer::default()).is_err());
 }
 
 #[test]
@@ -116,7 +120,7 @@ fn interrupted_turn_is_last_step() {
     let attempt = RefusedMove {
         action: Some(9),
         text: None,
-        proposal: None,
+        document: None,
         code: ErrorCode::IllegalAction,
         issues: Vec::new(),
         ms: 1,
@@ -153,7 +157,7 @@ fn record_steps_stop_at_invalid_event() {
         let part = |seat: usize| RecordEvent::Move(MoveRecord { more: more[seat], ..moved(seat, 0, Some(1)) });
         vec![part(0), part(1)]
     };
-    let said = RecordEvent::Move(MoveRecord { said: Some(json!("hello")), ..moved(0, 0, Some(0)) });
+    let said = RecordEvent::Move(MoveRecord { document: Some(json!("hello")), ..moved(0, 0, Some(0)) });
     let deal = [chance(Some(1)), chance(Some(0))];
     for (game, events, at, chance, message) in [
         (&game, vec![play(0, Some(0))], 0, false, "expected a chance outcome"),

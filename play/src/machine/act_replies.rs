@@ -102,7 +102,7 @@ fn refused_again(
 pub(super) fn accepted(setup: &MatchSetup, state: &dyn DynState, m: &MoveRecord, bank_ms: u64) -> ServerMessage {
     let text = move_seen_of(state, Watcher::Full, m).text.unwrap_or_default();
     let match_id = setup.header.episode.clone();
-    ServerMessage::Accepted(Accepted { match_id, turn: m.turn, action: m.action, text, bank_ms })
+    ServerMessage::Accepted(Accepted { match_id, seat: m.seat, turn: m.turn, action: m.action, text, bank_ms })
 }
 
 /// Returns the reply to a refused act; `before` has the earlier refused attempts of the turn.
@@ -118,6 +118,7 @@ pub(super) fn refused_reply(
     let tries_left = rule.tries.saturating_sub(illegal.used(before, why.code) + 1);
     ActRefused {
         match_id: setup.header.episode.clone(),
+        seat: seat as u32,
         turn,
         attempt: before.len() as u32 + 1,
         code: why.code,
@@ -125,6 +126,6 @@ pub(super) fn refused_reply(
         tries_left,
         legal: Some(legal_of(state, seat)),
         issues: (!why.issues.is_empty()).then_some(why.issues),
-        then: (tries_left == 0).then_some(rule.policy),
+        applied_policy: (tries_left == 0).then_some(rule.policy),
     }
 }

@@ -1,8 +1,8 @@
 //! Progress of the game: applies moves, draws chance outcomes and requests moves.
 
 use ludex_env::recording::parsed_move;
-use ludex_env::{Seat, ToMove};
-use ludex_protocol::record::{ChanceRecord, EndReason, MoveRecord, RecordEvent};
+use ludex_env::{ParsedMove, Seat, ToMove};
+use ludex_protocol::record::{ChanceRecord, EndReason, MoveRecord, Notes, RecordEvent};
 
 use super::MatchMachine;
 use super::interface::{AcceptedMove, Output};
@@ -118,10 +118,26 @@ impl MatchMachine {
         self.play_one(AcceptedMove { record, attempt: 0, bank_ms });
     }
 
+    /// Plays an earlier answer of a client. Like a forced move, it has no log row, since it follows from the setup.
+    fn play_known(&mut self, seat: Seat, mv: ParsedMove, notes: Notes) {
+        let turn = self.places[seat].issued.saturating_sub(1);
+        let mut record = MoveRecord { seat: seat as u32, turn, notes: Some(notes), ..MoveRecord::default() };
+        match mv {
+            ParsedMove::Action(action) => record.action = Some(action),
+            ParsedMove::Document(document) => record.document = Some(document),
+        }
+        let bank_ms = self.clocks.banks()[seat];
+        self.apply(AcceptedMove { record, attempt: 0, bank_ms });
+    }
+
     /// Requests the next move of a seat. Clients receive the request as a frame from the narrator.
     fn ask_seat(&mut self, seat: Seat) {
+        let known = self.setup.seats[seat].known.recall(&*self.state, seat).map(|(mv, notes)| (mv, notes.clone()));
         let place = &mut self.places[seat];
         place.issued += 1;
+        if let Some((mv, notes)) = known {
+            return self.play_known(seat, mv, notes);
+        }
         if self.setup.seats[seat].remote {
             place.open = true;
             return;

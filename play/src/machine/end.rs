@@ -71,7 +71,7 @@ impl MatchMachine {
             salt: Some(hex_text(&self.setup.salt)),
             ..Footer::default()
         };
-        if let Err(error) = self.log.end(spec, &returns, footer) {
+        if let Err(error) = self.log.end(spec, self.state.teams().as_deref(), &returns, footer) {
             tracing::error!(match_id = self.setup.header.episode, %error, "record has no canonical form");
         }
     }

@@ -1,5 +1,6 @@
 //! Inputs, outputs and setup of a match machine.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use ludex_protocol::record::{EndReason, Header, MoveRecord, Notes, Record, Refus
 use ludex_protocol::spec::Information;
 use ludex_referee::suite::starts::Excerpt;
 
+use super::known_answers::KnownAnswers;
 use super::watcher::Watcher;
 
 /// Settings of a match, fixed before the first move.
@@ -68,6 +70,16 @@ impl MatchSetup {
         }
     }
 
+    /// Returns the joins that filled the seats, each once.
+    pub fn joins(&self) -> BTreeSet<&str> {
+        self.seats.iter().filter_map(|seat| seat.join.as_deref()).collect()
+    }
+
+    /// Returns true if the host plays an earlier answer of the client on `seat` without a request.
+    pub(super) fn knows(&self, state: &dyn DynState, seat: Seat) -> bool {
+        self.seats[seat].known.recall(state, seat).is_some()
+    }
+
     /// Returns true if the host plays the only legal move of `seat` without a request.
     pub(super) fn skips(&self, state: &dyn DynState, seat: Seat) -> bool {
         let open = self.game.spec().information == Information::Perfect;
@@ -89,6 +101,12 @@ pub struct SeatSetup {
     /// Id of the join request that filled the seat.
     #[serde(default)]
     pub join: Option<String>,
+    /// Variant of the agent that plays the seat, in a run with variants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// Earlier answers of the client, which the host plays again.
+    #[serde(default, skip_serializing_if = "KnownAnswers::is_empty")]
+    pub known: KnownAnswers,
 }
 
 /// Input to the match machine.

@@ -102,10 +102,16 @@ impl MatchLog {
     ///
     /// # Errors
     /// Same as [`RecordBuilder::end`].
-    pub(super) fn end(&mut self, spec: &Spec, returns: &[f64], footer: Footer) -> Result<(), NotCanonical> {
+    pub(super) fn end(
+        &mut self,
+        spec: &Spec,
+        teams: Option<&[usize]>,
+        returns: &[f64],
+        footer: Footer,
+    ) -> Result<(), NotCanonical> {
         let log = std::mem::replace(&mut self.log, Log::Closed(Record::default()));
         self.log = Log::Closed(match log {
-            Log::Open(history) => history.end(spec, returns, footer)?,
+            Log::Open(history) => history.end(spec, teams, returns, footer)?,
             Log::Closed(record) => record,
         });
         Ok(())

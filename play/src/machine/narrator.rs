@@ -107,7 +107,10 @@ impl Narrator {
         if let Some(record) = log.record().filter(|_| !self.ended) {
             self.ended = true;
             let end = end_of(setup, &record.footer);
-            (0..self.subscribers.len()).for_each(|k| self.send(k, MatchFrame::MatchEnd(Box::new(end.clone())), sink));
+            for k in 0..self.subscribers.len() {
+                let end = MatchEnd { seat: self.subscribers[k].to.seat(), ..end.clone() };
+                self.send(k, MatchFrame::MatchEnd(Box::new(end)), sink);
+            }
         }
     }
 
@@ -127,12 +130,13 @@ impl Narrator {
         views: &[MatchView],
         sink: &mut FrameSink,
     ) {
-        let viewer = self.subscribers[subscriber].to.viewer();
+        let to = self.subscribers[subscriber].to;
+        let viewer = to.viewer();
         let drawn =
             self.draws && matches!(viewer, Viewer::Seat(s) if setup.seats[s].views.contains(&MatchView::Picture));
         let views = if drawn { &[MatchView::Picture] } else { views };
         let view = (!views.is_empty()).then(|| self.view(viewer, views, Layout::Ludex));
-        let event = MatchEvent { seq: 0, match_id: setup.header.episode.clone(), kind, view };
+        let event = MatchEvent { seq: 0, match_id: setup.header.episode.clone(), viewer: to.seat(), kind, view };
         self.send(subscriber, MatchFrame::Event(Box::new(event)), sink);
     }
 
@@ -150,10 +154,8 @@ impl Narrator {
         let seats = h.seats.iter().map(|s| SeatInfo { name: s.name.clone(), version: s.version.clone(), kind: s.kind });
         let seats: Vec<SeatInfo> = seats.collect();
         for k in 0..self.subscribers.len() {
-            let (seat, join) = match self.subscribers[k].to {
-                Watcher::Seat(s) => (Some(s as u32), setup.seats[s].join.clone()),
-                _ => (None, None),
-            };
+            let seat = self.subscribers[k].to.seat();
+            let join = seat.and_then(|seat| setup.seats[seat as usize].join.clone());
             let start = MatchStart {
                 seq: 0,
                 match_id: h.episode.clone(),
@@ -163,6 +165,8 @@ impl Narrator {
                 rules: h.rules,
                 hash: h.hash.clone(),
                 seat,
+                kept_phases: seat.map_or_else(Vec::new, |seat| setup.seats[seat as usize].known.phases.clone()),
+                variant: seat.and_then(|seat| setup.seats[seat as usize].variant.clone()),
                 seats: seats.clone(),
                 rated: h.rated,
                 clock: h.clock.clone(),
@@ -254,14 +258,14 @@ impl Narrator {
         match state.turn() {
             ToMove::Seat(seat) => {
                 let turn = self.issue(seat);
-                if !given && !setup.skips(&*self.position.state, seat) {
+                if !given && !setup.skips(&*self.position.state, seat) && !setup.knows(&*self.position.state, seat) {
                     self.send_turn(setup, seat, turn, sink);
                 }
             }
             ToMove::Simultaneous(acting) => {
                 for seat in acting.iter() {
                     let turn = self.issue(seat);
-                    if !given {
+                    if !given && !setup.knows(&*self.position.state, seat) {
                         self.send_turn(setup, seat, turn, sink);
                     }
                 }
@@ -290,6 +294,7 @@ impl Narrator {
         let frame = TurnFrame {
             seq: 0,
             match_id: setup.header.episode.clone(),
+            seat: seat as u32,
             turn,
             attempt: 0,
             budget_ms: budget(&setup.header.clock, self.banks[seat], turn == 0),
@@ -332,12 +337,12 @@ pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -
 pub(super) fn move_seen_of(before: &dyn DynState, to: Watcher, m: &MoveRecord) -> EventView {
     let seat = m.seat as usize;
     let viewer = if to == Watcher::Full { Viewer::Seat(seat) } else { to.viewer() };
-    match (m.action, &m.said) {
+    match (m.action, &m.document) {
         (Some(a), _) if to == Watcher::Full => {
             EventView { action: Some(a), text: Some(before.view(viewer).action_text(seat, a)) }
         }
         (Some(a), _) => before.seen(viewer, Mover::Seat(seat), a),
-        (None, Some(said)) => before.seen_said(viewer, seat, said),
+        (None, Some(document)) => before.observe_document(viewer, seat, document),
         (None, None) => EventView { action: None, text: None },
     }
 }
@@ -349,6 +354,7 @@ fn end_of(setup: &MatchSetup, footer: &Footer) -> MatchEnd {
     MatchEnd {
         seq: 0,
         match_id: setup.header.episode.clone(),
+        seat: None,
         returns: footer.returns.clone(),
         outcome: footer.outcome.clone(),
         reason,

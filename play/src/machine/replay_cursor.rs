@@ -25,7 +25,7 @@ impl ReplayCursor {
         let rest = events.get(self.at..)?;
         let more = |event: &RecordEvent| matches!(event, RecordEvent::Move(m) if m.more);
         match rest.first()? {
-            RecordEvent::Move(m) if m.action.is_none() && m.said.is_none() => None,
+            RecordEvent::Move(m) if m.action.is_none() && m.document.is_none() => None,
             RecordEvent::Move(_) if matches!(self.state.turn(), ToMove::Simultaneous(_)) => {
                 let last = rest.iter().position(|event| !more(event))?;
                 Some(&rest[..=last])
@@ -71,9 +71,9 @@ impl ReplayCursor {
 /// # Errors
 /// Returns the refusal of a game that refuses its own canonical document.
 pub(super) fn play_move(state: &mut dyn DynState, m: &MoveRecord) -> Result<(), Refusal> {
-    match (m.action, &m.said) {
+    match (m.action, &m.document) {
         (Some(a), _) => state.play_unchecked(a),
-        (None, Some(said)) => state.play_said(m.seat as usize, said)?,
+        (None, Some(document)) => state.play_document(m.seat as usize, document)?,
         (None, None) => {}
     }
     Ok(())

@@ -99,7 +99,7 @@ impl MatchMachine {
                 if self.places.get(seat).is_none_or(|p| p.issued == 0 || p.issued - 1 != m.turn) {
                     return Err(format!("turn of seat {seat}: expected the open turn, got {}", m.turn));
                 }
-                if !m.action.map_or(m.said.is_some(), |a| m.said.is_none() && self.state.is_legal(seat, a)) {
+                if !m.action.map_or(m.document.is_some(), |a| m.document.is_none() && self.state.is_legal(seat, a)) {
                     return Err("expected a legal move".into());
                 }
                 self.clocks.stop(seat, now);

@@ -29,7 +29,7 @@ impl MatchMachine {
     /// a try.
     pub(super) fn act(&mut self, now: u64, seat: Seat, re: i64, act: Act) {
         let Some(chosen) = act.as_move() else {
-            let e = Refusal::new(ErrorCode::BadField, "expected exactly one of: action, text, proposal");
+            let e = Refusal::new(ErrorCode::BadField, "expected exactly one of: action, text, document");
             return self.reply(seat, re, e.path("action").into());
         };
         let place = &self.places[seat];
@@ -106,7 +106,7 @@ impl MatchMachine {
         let mut record = MoveRecord { seat: seat as u32, turn, ms, notes, forced, ..MoveRecord::default() };
         match parsed {
             ParsedMove::Action(a) => record.action = Some(a),
-            ParsedMove::Document(document) => record.said = Some(document),
+            ParsedMove::Document(document) => record.document = Some(document),
         }
         AcceptedMove { record, attempt, bank_ms: self.clocks.banks()[seat] }
     }
@@ -117,23 +117,23 @@ impl MatchMachine {
         if re.is_none() {
             tracing::warn!(match_id = self.id(), seat, %why, "in-process agent made an illegal move");
         }
-        let (action, text, proposal) = match chosen {
+        let (action, text, document) = match chosen {
             Move::Id(id) => (Some(id), None, None),
             Move::Text(text) => (None, Some(text), None),
             Move::Document(document) => (None, None, Some(document)),
         };
         let (ms, issues) = (self.clocks.used(seat, now), why.issues.clone());
-        let tried = RefusedMove { action, text, proposal, code: why.code, issues, ms, notes };
+        let tried = RefusedMove { action, text, document, code: why.code, issues, ms, notes };
         let place = &self.places[seat];
         let turn = place.issued.saturating_sub(1);
         let answer = Box::new(refused_reply(&self.setup, &*self.state, seat, (turn, &place.tries), why));
-        let then = answer.then;
+        let policy = answer.applied_policy;
         self.keep(|| LogRow::Refused { seat, tried: tried.clone(), answer: answer.clone() });
         self.count_try(seat, tried, &answer.message);
         if let Some(re) = re {
             self.reply(seat, re, ServerMessage::Refused(answer));
         }
-        let Some(policy) = then else {
+        let Some(policy) = policy else {
             if self.places[seat].asked {
                 self.out.push(Output::Ask(seat));
             }

@@ -13,6 +13,14 @@ pub enum Watcher {
 }
 
 impl Watcher {
+    /// Returns the watcher's seat; `None` for spectators.
+    pub fn seat(self) -> Option<u32> {
+        match self {
+            Watcher::Seat(seat) => Some(seat as u32),
+            Watcher::Public | Watcher::Full => None,
+        }
+    }
+
     /// Returns the viewer of positions that corresponds to this watcher.
     pub fn viewer(self) -> Viewer {
         match self {

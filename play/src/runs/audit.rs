@@ -19,7 +19,7 @@ use ludex_report::runs::results;
 
 use super::answer_cache;
 use super::rebuilt_plan::RebuiltPlan;
-pub use completeness::{RunState, Whole};
+pub use completeness::{Completeness, RunState};
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::bundle::Files;
 use ludex_report::runs::run_files::{EPISODES, RUN};
@@ -32,7 +32,7 @@ pub struct Audit {
     /// Faults, each with file, line and episode.
     pub refused: Vec<RejectedRecord>,
     /// Comparison of the matches with the plan.
-    pub whole: Whole,
+    pub completeness: Completeness,
     /// Remarks that are not faults, such as skipped checks.
     pub notes: Vec<String>,
 }
@@ -61,8 +61,8 @@ pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
     if let Some(ground) = &ground {
         out.refused.extend(ground.contradictions(run).into_iter().map(|why| told(RUN, why)));
         let (done, _) = results(&run.about.run, &*ground.schedule, &plain);
-        let (whole, wrong) = completeness::whole(run, ground, &walk, &done, &plain);
-        out.whole = whole;
+        let (completeness, wrong) = completeness::check_completeness(run, ground, &walk, &done, &plain);
+        out.completeness = completeness;
         out.refused.extend(wrong.into_iter().map(|(episode, message)| RejectedRecord {
             source: of_file(EPISODES),
             episode: Some(episode),
@@ -99,6 +99,6 @@ pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
     out.refused.extend(wrong.into_iter().map(|(name, why)| told(&name, why)));
     out.notes.extend(note);
     out.good = good.iter().filter(|verified| !bad.contains(&verified.source().line)).count();
-    out.whole.complete &= out.refused.is_empty();
+    out.completeness.complete &= out.refused.is_empty();
     out
 }

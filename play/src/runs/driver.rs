@@ -146,7 +146,7 @@ impl Driver<'_> {
             self.folder.log(CI, None, Some(&points.to_string()))?;
         }
         let open = Mutex::new(past.open);
-        let book = AnswerCache::new(self.folder.path(), past.once);
+        let book = AnswerCache::new(self.folder.path(), past.answers);
         let gathers =
             |table: &RunPart| table.rooms.iter().any(|room| room.players.values().any(|p| p.agent.is_batched()));
         let turns = self.tables.iter().any(gathers).then(Turns::of_cores);
@@ -272,8 +272,8 @@ impl Driver<'_> {
         let before = wave.open.lock().remove(&episode).unwrap_or_default();
         let begun = Instant::now();
         let GameRoster { game, players } = table.room(due.turn);
-        let game = &game.spec().string;
-        let players = due.seats.iter().map(|who| wave.book.player(&table.once, game, &episode, &players[who]));
+        let (game_ref, game) = (game, &game.spec().string);
+        let players = due.seats.iter().map(|who| wave.book.player(&table.caching, game, &episode, &players[who]));
         let players: Vec<Participant> = players.collect();
         let players: Vec<&Participant> = players.iter().collect();
         let setup = setup(table, block, due, self.folder.run(), &episode);
@@ -288,7 +288,14 @@ impl Driver<'_> {
             stop: None,
         };
         let blameless = due.seats.iter().map(|who| table.own_opponents.contains(who)).collect();
-        let played = self.executor.play(MatchJob { setup, players: &players, blameless, asking })?;
+        // Until a client has answered a question, only one match may ask it.
+        let clients = wave.book.clients(&table.caching, game, &players);
+        let known = clients.known(&episode);
+        let played = self.executor.play(MatchJob { setup, players: &players, blameless, known, asking })?;
+        let played = match clients.learn(game_ref, &episode, &played.record) {
+            Ok(()) => played,
+            Err(error) => PlayedMatch { failure: Some(format!("{error:#}")), ..played },
+        };
         Some(FinishedMatch { part: block.part, turn: due.turn, key, played, begun, over: Instant::now() })
     }
 

@@ -60,6 +60,11 @@ pub struct EvaluationRequest {
     pub deals: Option<Deals>,
     /// Shard of the plan to play, with its own run folder. `None` plays the whole plan.
     pub shard: Option<Shard>,
+    /// Parts that cannot be played, by part, each with the reason; only for the report.
+    pub left_out: BTreeMap<String, String>,
+    /// Labels of the candidates' variants, for candidates that play as clients of a server: see
+    /// [`Suite::play_remotely`]. `None`: local candidates.
+    pub variants: Option<Vec<String>>,
     /// True if the matches do not count for the ratings of the server that plays them.
     pub unrated: bool,
     /// Number of parallel matches. By default, 1,024 with batched calls, 8 with other language models, otherwise one
@@ -176,11 +181,17 @@ impl Evaluation {
         let mut suite = Suite::parse(&request.suite, &ludex_games::builtin()).context("the suite cannot be used")?;
         suite.fill(&request.roles)?;
         suite.keep_only(&request.only)?;
+        if let Some(labels) = &request.variants {
+            suite.play_remotely(labels)?;
+        }
         suite.deals = request.deals.unwrap_or(suite.deals);
         let mut plan = Plan::new(suite, &request.candidates.list, request.scale, &ludex_games::builtin())?;
         plan.shard = request.shard;
-        if let Some(part) = plan.parts.iter().find(|part| !part.part.once.is_empty() && plan.shard.is_some()) {
-            bail!("part {:?} caches replies within a run (key `once`), so it cannot be played in shards", part.part.id);
+        if let Some(part) = plan.parts.iter().find(|part| !part.part.cache_answers.is_empty() && plan.shard.is_some()) {
+            bail!(
+                "part {:?} caches replies within a run (key `cache_answers`), so it cannot be played in shards",
+                part.part.id
+            );
         }
         let seeds = request.secret.clone().map_or(RunSeeds::Open(plan.suite.seed), RunSeeds::Secret);
         let tables = tables(&plan, seeds.secret().as_deref())?;
@@ -221,9 +232,10 @@ impl Evaluation {
     /// # Errors
     /// Returns an error if a candidate's command line has unbalanced quotes.
     pub fn settings(&self, name: &str) -> anyhow::Result<RunSettings> {
-        let EvaluationRequest { suite, scale, only, unrated, .. } = &self.request;
+        let EvaluationRequest { suite, scale, only, left_out, variants, unrated, .. } = &self.request;
         let settings = settings::of_plan(name, &self.plan, suite, self.seeds.clone(), *scale)?;
-        Ok(RunSettings { only: only.clone(), unrated: *unrated, ..settings })
+        let (only, left_out, variants) = (only.clone(), left_out.clone(), variants.clone());
+        Ok(RunSettings { only, left_out, variants, unrated: *unrated, ..settings })
     }
 
     /// Returns the numbers of due and of finished matches of the run `name`. Due matches depend on the results so far.

@@ -2,6 +2,7 @@
 
 use crate::local::{self, HostOptions, Participant, PlayedMatch};
 use crate::machine::interface::MatchSetup;
+use crate::machine::known_answers::KnownAnswers;
 
 /// Match that a run passes to an executor.
 pub struct MatchJob<'a> {
@@ -11,6 +12,9 @@ pub struct MatchJob<'a> {
     /// True for each seat whose agent's failures count as infrastructure failures, see
     /// [`faults_as_infra`](crate::local::faults_as_infra).
     pub blameless: Vec<bool>,
+    /// Earlier answers of the client on each seat, which the host plays again; empty for agents of this program, which
+    /// remember their answers themselves.
+    pub known: Vec<KnownAnswers>,
     /// Options for the host's move requests to agents.
     pub asking: HostOptions<'a>,
 }

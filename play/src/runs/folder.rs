@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use anyhow::{Context as _, bail};
 use ludex_env::{Journal, Shelf};
 use ludex_protocol::record::Record;
-use ludex_report::runs::run_files::{self, CALLS, CallLine, EPISODES, LOG, LogLine, ONCE, OnceLine, RUN, SUITE};
+use ludex_report::runs::run_files::{
+    self, ANSWERS, AnswerLine, CALLS, CallLine, EPISODES, FORMER_ANSWERS, LOG, LogLine, RUN, SUITE,
+};
 use ludex_report::runs::settings::RunSettings;
 use ludex_report::runs::usage::Usage;
 use parking_lot::Mutex;
@@ -42,7 +44,7 @@ pub struct RunHistory {
     /// Calls of interrupted matches (which have no record), by episode.
     pub open: HashMap<String, Calls>,
     pub log: Vec<LogLine>,
-    pub once: Vec<OnceLine>,
+    pub answers: Vec<AnswerLine>,
 }
 
 impl RunHistory {
@@ -55,7 +57,7 @@ impl RunHistory {
         let done: HashSet<&str> = records.iter().map(|r| r.header.episode.as_str()).collect();
         let mut past = RunHistory {
             log: rows(&path.join(LOG), cut)?,
-            once: rows(&path.join(ONCE), cut)?,
+            answers: [rows(&path.join(FORMER_ANSWERS), cut)?, rows(&path.join(ANSWERS), cut)?].concat(),
             ..RunHistory::default()
         };
         for CallLine { episode, seat, key, call, .. } in rows(&path.join(CALLS), cut)? {

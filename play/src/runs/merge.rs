@@ -172,9 +172,10 @@ fn fault(shard: Shard, run: &Archive, done: &(impl Fn() + Sync)) -> Option<Strin
         return Some(format!("{name} has faults:{named}{more}"));
     }
     // Discarded matches count as finished; the merged run lists them as the shard does.
-    let complete = found.whole.state == RunState::Done && found.whole.missing.is_empty();
-    (!complete)
-        .then(|| format!("{name} is not complete: {}; repeat `ludex evaluate` to continue", found.whole.why.join("; ")))
+    let complete = found.completeness.state == RunState::Done && found.completeness.missing.is_empty();
+    (!complete).then(|| {
+        format!("{name} is not complete: {}; repeat `ludex evaluate` to continue", found.completeness.why.join("; "))
+    })
 }
 
 /// Returns the lines of a run's file.

@@ -31,7 +31,7 @@ pub(crate) struct GroundPart {
     pub(crate) policy: MatchPolicy,
     pub(crate) seeds: MatchSeeds,
     pub(crate) excerpts: Excerpts,
-    pub(crate) once: CachePolicy,
+    pub(crate) caching: CachePolicy,
 }
 
 impl GroundPart {
@@ -78,7 +78,7 @@ impl RebuiltPlan {
                 policy: terms.policy,
                 seeds,
                 excerpts: Excerpts::default(),
-                once: CachePolicy::default(),
+                caching: CachePolicy::default(),
             }];
             return Ok(RebuiltPlan { schedule: Box::new(schedule), parts, specs, plan: None, suite });
         }
@@ -91,9 +91,9 @@ impl RebuiltPlan {
         }
         let part = |part: &PlannedPart| {
             let seeds = part.match_seeds(about.seeds_of(&part.part.id), about.deals);
-            let once = CachePolicy::new(&part.part.once, seeds.of(&[], 0, 0));
+            let caching = CachePolicy::new(&part.part.cache_answers, seeds.of(&[], 0, 0));
             GroundPart {
-                once,
+                caching,
                 id: part.part.id.clone(),
                 games: part.games.clone(),
                 seatings: part.seatings().len(),

@@ -10,13 +10,14 @@ use ludex_env::{Viewer, recording};
 use ludex_protocol::record::{Record, RecordParts};
 use ludex_referee::metric::{Metric, SCORE_RATE};
 use ludex_referee::read::{RejectedRecord, raw_lines};
-use ludex_referee::result::SeatResult;
+use ludex_referee::result::{MULTI_SEAT, SeatResult};
 use ludex_referee::rows::Rows;
 use ludex_referee::suite::plan::{MatchScore, Plan, Results};
 use ludex_referee::suite::summary::Summary;
 use ludex_referee::{VerifiedRecord, Verifier};
 use ludex_report::Report;
 use ludex_report::ReportAbout;
+use ludex_report::display::count;
 use ludex_report::figure::RenderedFigure;
 use ludex_report::figure::data::{Strip, StripPicture};
 use ludex_report::figure::resolve::FigureSource as FigureGround;
@@ -24,7 +25,7 @@ use ludex_report::report::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, Head
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::bundle::{Files, PAGE, REPORT};
 use ludex_report::runs::describe;
-use ludex_report::runs::episode::key_of;
+use ludex_report::runs::episode::{episode_of, key_of};
 use ludex_report::runs::metric_rows::{join, table};
 use ludex_report::runs::plan_progress::PlanProgress;
 use ludex_report::runs::results;
@@ -174,6 +175,14 @@ impl<'r> Read<'r> {
         let share = about.shard.map(|shard| format!("shard {shard}")).into_iter();
         let scale = (about.scale != 1.0).then(|| format!("numbers of blocks multiplied by {}", about.scale));
         let only = (!about.only.is_empty()).then(|| format!("only {}", about.only.join(", ")));
+        let left_out = about.left_out.iter().map(|(part, why)| format!("without {part} ({why})"));
+        let varied = about.variants.is_some() && plan.agents.iter().any(|agent| agent.variant.is_some());
+        let varied = varied.then(|| "variants of an agent played different deals".to_owned());
+        let seats = |game: &&VerifiedRecord| game.record().header.flags.iter().any(|flag| flag == MULTI_SEAT);
+        let seats = self.games.iter().filter(seats).count();
+        let seats =
+            (seats > 0).then(|| format!("one client had several seats in {}", count(seats, "match", "matches")));
+        let facts = share.chain(scale).chain(only).chain(left_out).chain(varied).chain(seats);
         Some(RunHead {
             run: about.run.clone(),
             program: about.ludex.clone(),
@@ -183,7 +192,7 @@ impl<'r> Read<'r> {
             version: about.suite.version,
             digest: about.suite.digest.clone(),
             seeds: describe::seeds(about),
-            share: share.chain(scale).chain(only).collect::<Vec<_>>().join("; "),
+            share: facts.collect::<Vec<_>>().join("; "),
             agents: candidates.map(agent).collect(),
             summaries: head_summaries(plan, &results),
             transcripts,
@@ -194,9 +203,11 @@ impl<'r> Read<'r> {
     /// Returns the usage of language model calls, by agent index in the run.
     fn costs(&self) -> HashMap<usize, Usage> {
         let mut out: HashMap<usize, Usage> = HashMap::new();
-        for (episode, calls) in &self.run.calls {
+        let ended = self.run.found.iter().map(|found| episode_of(&found.parts));
+        let episodes: BTreeSet<&str> = self.run.calls.keys().map(String::as_str).chain(ended).collect();
+        for episode in episodes {
             let Some(place) = self.walk.of_episode(&self.run.about.run, episode) else { continue };
-            for line in calls {
+            for line in self.run.calls_of(episode) {
                 if let Some(&who) = place.seats.get(line.seat) {
                     out.entry(who).or_default().add(&line.call);
                 }

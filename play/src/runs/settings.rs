@@ -50,6 +50,8 @@ pub fn of_plan(run: &str, plan: &Plan, text: &str, from: RunSeeds, scale: f64) -
         deals: plan.suite.deals,
         scale,
         only: Vec::new(),
+        left_out: BTreeMap::new(),
+        variants: None,
         unrated: false,
         roles: plan.suite.assigned_roles(),
         shard: plan.shard,
@@ -85,6 +87,8 @@ pub fn differences(was: &RunSettings, now: &RunSettings) -> Vec<String> {
         let agents = |s: &RunSettings| s.roles.get(role).map_or_else(|| "none".to_owned(), |agents| names(agents));
         differ(&format!("role {role}"), agents(was), agents(now));
     }
+    let variants = |s: &RunSettings| s.variants.as_ref().map_or_else(String::new, |labels| labels.join(", "));
+    differ("variants", variants(was), variants(now));
     differ("rated", (!was.unrated).to_string(), (!now.unrated).to_string());
     let shard = |s: &RunSettings| s.shard.map_or_else(|| "none".to_owned(), |shard| shard.to_string());
     differ("shard", shard(was), shard(now));

@@ -358,7 +358,7 @@ impl ReadyTournament {
             seeds: MatchSeeds::new(seeds, contest.request.deals, &contest.game, BTreeMap::new()),
             own_opponents: BTreeSet::new(),
             excerpts: Excerpts::default(),
-            once: CachePolicy::default(),
+            caching: CachePolicy::default(),
         }];
         let jobs = contest.jobs;
         let wave = |_: &[Record], mut due: Vec<Block>| {

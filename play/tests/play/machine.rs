@@ -159,14 +159,14 @@ fn illegal_move_policy_applies_after_the_last_try() {
         assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 4))));
         let out = send(&mut m, 2, 1, by_id(0, 0, 4));
         let ServerMessage::Refused(r) = reply(&out) else { panic!("expected a refusal") };
-        assert_eq!((r.attempt, r.tries_left, r.then), (1, 1, None));
+        assert_eq!((r.attempt, r.tries_left, r.applied_policy), (1, 1, None));
         assert!(r.message.contains("taken"), "{}", r.message);
         assert_eq!(r.legal.unwrap().iter().collect::<Vec<_>>(), [0, 1, 2, 3, 5, 6, 7, 8]);
         // A repeated refused act gets the same reply and uses no try.
         assert_eq!(reply(&send(&mut m, 3, 1, by_id(0, 0, 4))), reply(&out));
         let out = send(&mut m, 4, 1, by_text(0, 1, "nonsense"));
         let ServerMessage::Refused(r) = reply(&out) else { panic!("expected a refusal") };
-        assert_eq!((r.attempt, r.tries_left, r.then), (2, 0, Some(policy)));
+        assert_eq!((r.attempt, r.tries_left, r.applied_policy), (2, 0, Some(policy)));
         let forced = frames(&out, Watcher::Public).iter().any(
             |f| matches!(f, MatchFrame::Event(e) if matches!(e.kind, EventKind::Move { seat: 1, forced: true, .. })),
         );
@@ -210,7 +210,7 @@ fn unparsed_texts_have_their_own_tries_and_policy() {
             let code = [ErrorCode::IllegalAction, ErrorCode::Unparsed][unread];
             let last = attempt as usize + 1 == said.len();
             assert_eq!((r.attempt, r.code, r.tries_left), (attempt + 1, code, left[unread]), "{said:?}");
-            assert_eq!(r.then, last.then_some(then), "{said:?}");
+            assert_eq!(r.applied_policy, last.then_some(then), "{said:?}");
             // A repeated act gets the same reply, even after the turn.
             assert_eq!(reply(&send(&mut m, 3, 1, by_text(0, attempt, text))), reply(&out));
         }
@@ -530,7 +530,7 @@ fn excerpt_sets_start_and_end_of_the_match() {
 fn move_rows_round_trip_through_json() {
     for text in [
         r#"{"row":"act","seat":1,"turn":2,"try":1,"action":4,"ms":70,"forced":true,"bank_ms":80}"#,
-        r#"{"row":"act","seat":0,"turn":0,"try":0,"said":{"offer":1.5},"ms":7,"notes":{"say":"hi"},"bank_ms":0}"#,
+        r#"{"row":"act","seat":0,"turn":0,"try":0,"document":{"offer":1.5},"ms":7,"notes":{"say":"hi"},"bank_ms":0}"#,
     ] {
         let row: LogRow = serde_json::from_str(text).unwrap();
         let fields: serde_json::Value = serde_json::from_str(text).unwrap();

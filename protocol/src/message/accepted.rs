@@ -13,6 +13,8 @@ pub struct Accepted {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
+    /// Seat that played the move.
+    pub seat: u32,
     /// Turn of the accepted move.
     pub turn: u32,
     /// Id of the action, if the move has one.

@@ -13,6 +13,9 @@ pub struct Ack {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
+    /// Seat of the client; may be absent while the session holds one seat of the match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<u32>,
     /// Number of the last message processed.
     pub seq: u64,
 }

@@ -12,13 +12,16 @@ use crate::moves::Move;
 use crate::record::Notes;
 use crate::serde_helpers::{is_default, or_default};
 
-/// `act`: plays a move in a match. Exactly one of `action`, `text` and `proposal` must be present.
+/// `act`: plays a move in a match. Exactly one of `action`, `text` and `document` must be present.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Act {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
+    /// Seat of the client; may be absent while the session holds one seat of the match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<u32>,
     /// Value of `turn` in the server's `turn` message.
     pub turn: u32,
     /// Number of earlier refusals in this turn, from 0.
@@ -32,21 +35,21 @@ pub struct Act {
     pub text: Option<String>,
     /// Move as a document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proposal: Option<Value>,
+    pub document: Option<Value>,
     /// Notes of the agent that accompany the move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Notes>,
 }
 
 impl Act {
-    /// Returns true if exactly one of `action`, `text` and `proposal` is present. The decoder refuses other messages.
+    /// Returns true if exactly one of `action`, `text` and `document` is present. The decoder refuses other messages.
     pub fn is_whole(&self) -> bool {
-        [self.action.is_some(), self.text.is_some(), self.proposal.is_some()].into_iter().filter(|&is| is).count() == 1
+        [self.action.is_some(), self.text.is_some(), self.document.is_some()].into_iter().filter(|&is| is).count() == 1
     }
 
     /// Returns the move, if there is exactly one.
     pub fn as_move(&self) -> Option<Move> {
-        match (self.action, &self.text, &self.proposal) {
+        match (self.action, &self.text, &self.document) {
             (Some(id), None, None) => Some(Move::Id(id)),
             (None, Some(text), None) => Some(Move::Text(text.clone())),
             (None, None, Some(document)) => Some(Move::Document(document.clone())),
@@ -70,7 +73,7 @@ impl ClientBody for Act {
         match self.is_whole() {
             true => Ok(()),
             false => {
-                let text = "expected exactly one of `action`, `text` and `proposal`";
+                let text = "expected exactly one of `action`, `text` and `document`";
                 Err(Refusal::new(ErrorCode::BadField, text).path("action"))
             }
         }
@@ -80,8 +83,8 @@ impl ClientBody for Act {
         if let Some(text) = &self.text {
             limits.text("text", text)?;
         }
-        if let Some(proposal) = &self.proposal {
-            limits.document("proposal", proposal)?;
+        if let Some(document) = &self.document {
+            limits.document("document", document)?;
         }
         self.notes.as_ref().map_or(Ok(()), |notes| limits.notes("notes", notes))
     }

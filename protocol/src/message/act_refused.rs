@@ -15,6 +15,8 @@ pub struct ActRefused {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
+    /// Seat of the refused move.
+    pub seat: u32,
     /// Turn of the refused move.
     pub turn: u32,
     /// Value of `try` for the next attempt.
@@ -24,7 +26,7 @@ pub struct ActRefused {
     pub code: ErrorCode,
     /// Reason of the refusal, for people.
     pub message: String,
-    /// Number of remaining attempts; at 0, the policy in `then` was applied.
+    /// Number of remaining attempts; at 0, `applied_policy` was applied.
     pub tries_left: u32,
     /// Legal actions of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +36,7 @@ pub struct ActRefused {
     pub issues: Option<Vec<Issue>>,
     /// Policy that was applied after the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub then: Option<IllegalPolicy>,
+    pub applied_policy: Option<IllegalPolicy>,
 }
 
 impl Message for ActRefused {

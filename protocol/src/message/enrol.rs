@@ -44,6 +44,10 @@ pub struct Enrol {
     /// Server agents for the roles of the suite, by role name.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub roles: BTreeMap<String, Vec<String>>,
+    /// Labels of the agent's variants, for example its settings to compare; empty: none. Each variant plays the whole run as
+    /// a candidate of its own, with other deals. `match_start.variant` names the variant of a match.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub variants: Vec<String>,
     /// Number of candidates. The run starts when all candidates have enrolled.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub candidates: u32,
@@ -69,6 +73,7 @@ impl Enrol {
             slots: 1,
             only: Vec::new(),
             roles: BTreeMap::new(),
+            variants: Vec::new(),
             candidates: 1,
             rated: true,
             views: match_views(),

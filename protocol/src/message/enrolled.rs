@@ -1,9 +1,12 @@
 //! Reply to `enrol`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::ServerBody;
 use crate::envelope::Message;
+use crate::serde_helpers::or_default;
 
 /// `enrolled`: reply to `enrol`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +21,9 @@ pub struct Enrolled {
     pub due: u64,
     /// Number of finished matches.
     pub done: u64,
+    /// Parts of the suite that cannot be played, by part, each with the reason.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, String>,
     /// Estimated remaining time in milliseconds, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta_ms: Option<u64>,

@@ -17,6 +17,9 @@ pub struct MatchEvent {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
+    /// Seat of the viewer; absent for spectators. The seat in the event's own fields is that of the player.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub viewer: Option<u32>,
     /// Kind of the event and its fields.
     #[serde(flatten)]
     pub kind: EventKind,

@@ -16,6 +16,9 @@ pub struct MatchEnd {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
+    /// Seat of the viewer; absent for spectators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<u32>,
     /// Return of each seat.
     #[serde(serialize_with = "numbers")]
     pub returns: Vec<f64>,

@@ -45,6 +45,13 @@ pub struct MatchStart {
     /// Seat of the viewer; absent for spectators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u32>,
+    /// Variant of the agent that plays the seat, in a run with variants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// Phases of the game in which the server asks the client each question only once per run, and plays the first answer
+    /// again in later matches.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub kept_phases: Vec<String>,
     /// Agents in seat order.
     pub seats: Vec<SeatInfo>,
     /// True if the match counts for ratings.

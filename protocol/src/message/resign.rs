@@ -6,13 +6,16 @@ use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
-/// `resign`: resigns a match.
+/// `resign`: resigns a seat of a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resign {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
+    /// Seat of the client; may be absent while the session holds one seat of the match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<u32>,
 }
 
 impl Message for Resign {

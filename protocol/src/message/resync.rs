@@ -93,6 +93,9 @@ pub struct Resync {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
+    /// Seat of the viewer; absent for spectators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<u32>,
     /// Start message of the match.
     #[serde(serialize_with = "start_with_type")]
     pub start: Box<MatchStart>,

@@ -63,7 +63,7 @@ impl ClientBody for StepEnvs {
                 Some(Move::Text(text)) => limits.text("moves", text),
                 Some(Move::Document(document)) => limits.document("moves", document),
             };
-            fits.map_err(|refusal| refusal.at(at))?;
+            fits.map_err(|refusal| refusal.index(at))?;
         }
         Ok(())
     }

@@ -53,6 +53,8 @@ pub struct TurnFrame {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
+    /// Seat that is to move.
+    pub seat: u32,
     /// Number of earlier turns of this seat.
     pub turn: u32,
     /// Number of refused attempts in this turn.
@@ -76,7 +78,7 @@ pub struct TurnFrame {
     /// Name of the current phase, in games with several phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Key in the spec's `proposals`: names the JSON Schema for documents in this turn. Absent: documents are not
+    /// Key in the spec's `document_schemas`: names the JSON Schema for documents in this turn. Absent: documents are not
     /// accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,

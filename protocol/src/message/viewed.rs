@@ -36,8 +36,8 @@ pub struct Viewed {
     /// Name of the current phase, in games with several phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Key in the spec's `proposals`: names the JSON Schema for the seat's documents. Absent: the seat does not act,
-    /// or documents are not accepted.
+    /// Key in the spec's `document_schemas`: names the JSON Schema for the seat's documents. Absent: the seat does not
+    /// act, or documents are not accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
 }

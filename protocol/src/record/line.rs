@@ -3,6 +3,8 @@
 //! The line equals serde's output for the whole record. Serializing each part separately is faster, because serde
 //! copies flattened parts field by field.
 
+use serde_json::Value;
+
 use super::{ChanceRecord, MoveRecord, Record, RecordEvent};
 
 /// Returns the record as one line, without the line break.
@@ -15,7 +17,10 @@ pub(super) fn write(record: &Record) -> serde_json::Result<String> {
         if k > 0 {
             line.push(b',');
         }
-        write_event(event, &mut line)?;
+        match record.header.ludex {
+            1 => serde_json::to_writer(&mut line, &format_1(event)?)?,
+            _ => write_event(event, &mut line)?,
+        }
     }
     line.push(b']');
     let from = line.len();
@@ -28,6 +33,22 @@ pub(super) fn write(record: &Record) -> serde_json::Result<String> {
     String::from_utf8(line).map_err(serde::de::Error::custom)
 }
 
+/// Returns an event with the field names of format 1, on which the digest of a record of that format depends.
+fn format_1(event: &RecordEvent) -> serde_json::Result<Value> {
+    let mut event = serde_json::to_value(event)?;
+    let rename = |of: &mut Value, name: &str| {
+        if let Some(of) = of.as_object_mut()
+            && let Some(document) = of.remove("document")
+        {
+            of.insert(name.to_owned(), document);
+        }
+    };
+    rename(&mut event, "said");
+    let tries = event.get_mut("tries").and_then(Value::as_array_mut);
+    tries.into_iter().flatten().for_each(|tried| rename(tried, "proposal"));
+    Ok(event)
+}
+
 /// Writes an event. Events without tries, notes or documents (nearly all events) are formatted directly.
 fn write_event(event: &RecordEvent, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let mut number = |name: &str, number: u64| {
@@ -38,7 +59,7 @@ fn write_event(event: &RecordEvent, line: &mut Vec<u8>) -> serde_json::Result<()
         RecordEvent::Chance(ChanceRecord { action: Some(action) }) => {
             number("{\"kind\":\"chance\",\"action\":", (*action).into());
         }
-        RecordEvent::Move(MoveRecord { seat, turn, action, said: None, ms, tries, notes: None, forced, more })
+        RecordEvent::Move(MoveRecord { seat, turn, action, document: None, ms, tries, notes: None, forced, more })
             if tries.is_empty() =>
         {
             number("{\"kind\":\"move\",\"seat\":", (*seat).into());
@@ -77,7 +98,7 @@ mod tests {
             MoveRecord { forced: true, ..plain.clone() },
             MoveRecord { more: true, ms: u64::MAX, ..plain.clone() },
             MoveRecord { forced: true, more: true, action: Some(u32::MAX), ..plain.clone() },
-            MoveRecord { said: Some(json!({"b": 1.5, "a": "x\n"})), ..plain.clone() },
+            MoveRecord { document: Some(json!({"b": 1.5, "a": "x\n"})), ..plain.clone() },
             MoveRecord { notes: Some(Notes::default()), ..plain },
         ];
         let chance = [None, Some(0), Some(12)].map(|action| RecordEvent::Chance(ChanceRecord { action }));

@@ -17,7 +17,7 @@ impl Node<'_> {
     /// Returns the refusal of the first list, map or text that is too long. In `bulk` messages, lists have one entry
     /// per environment. The texts of `bulk` messages are packed columns or snapshots, which this check does not limit.
     pub fn limit_excess(&self, limits: &Limits, bulk: bool) -> Option<Refusal> {
-        let (list, text) = if bulk { (limits.batch, u32::MAX) } else { (limits.list, limits.text_bytes) };
+        let (list, text) = if bulk { (limits.batch, u32::MAX) } else { (limits.list_entries, limits.text_bytes) };
         let (list, text) = (list as usize, text as usize);
         let Node::Map(fields) = self else { return None };
         if fields.len() > list {
@@ -31,7 +31,7 @@ impl Node<'_> {
             match value {
                 Node::List(nodes) if nodes.len() <= list => nodes.iter().enumerate().find_map(|(at, node)| {
                     let found = node.longest(list, text)?;
-                    Some(refusal(path, found).path(path).at(at))
+                    Some(refusal(path, found).path(path).index(at))
                 }),
                 other => other.longest(list, text).map(|found| refusal(path, found).path(path)),
             }

@@ -50,7 +50,7 @@ impl FieldError {
     }
 
     /// Converts the error to a refusal with the path: `bad_seed` for a seed, else `bad_field`. If the path ends with a
-    /// list entry, `at` is its index.
+    /// list entry, `index` is its position.
     pub fn into_refusal(self) -> Refusal {
         let found = *self.0;
         let mut way = found.way;
@@ -81,7 +81,7 @@ impl FieldError {
             error = error.path(truncate_text(&path));
         }
         if let Some(at) = at {
-            error = error.at(at);
+            error = error.index(at);
         }
         if let Some(got) = found.got {
             error = error.got(got);

@@ -86,7 +86,7 @@ fn act_accepts_each_form_of_move() {
     assert_eq!(chosen(json!({"action": 4})), Move::Id(4));
     assert_eq!(chosen(json!({"action": -4, "text": null})), Move::Id(-4));
     assert_eq!(chosen(json!({"text": "e4"})), Move::Text("e4".into()));
-    assert_eq!(chosen(json!({"proposal": {"a": [1]}})), Move::Document(json!({"a": [1]})));
+    assert_eq!(chosen(json!({"document": {"a": [1]}})), Move::Document(json!({"a": [1]})));
     for wrong in [json!({}), json!({"action": 1, "text": "e4"}), json!({"action": null})] {
         let rejected = act(wrong).unwrap_err();
         assert_eq!((rejected.id, rejected.error.code), (Some(3), ErrorCode::BadField));
@@ -129,13 +129,13 @@ fn invalid_field_error_has_path_and_allowed_values() {
     let (_, error) = refusal_of(json!({"type": "open", "id": 5}));
     assert_eq!((&error["path"], &error["message"]), (&json!("game"), &json!("`game`: missing")));
     let (_, error) = refusal_of(json!({"type": "open", "id": 5, "game": "chess", "views": ["tensor", "txt"]}));
-    assert_eq!((&error["path"], &error["at"], &error["nearest"]), (&json!("views"), &json!(1), &json!("text")));
+    assert_eq!((&error["path"], &error["index"], &error["nearest"]), (&json!("views"), &json!(1), &json!("text")));
     let hello = json!({"type": "hello", "id": 1, "protocol": [1], "client": "x", "agent": {"name": 7}});
     assert_eq!(refusal_of(hello).1["path"], "agent.name");
     let (_, error) = refusal_of(json!({"type": "step", "id": 5, "env": 1, "actions": [1, 2, 2.5]}));
-    assert_eq!((&error["path"], &error["at"], &error["got"]), (&json!("actions"), &json!(2), &json!(2.5)));
+    assert_eq!((&error["path"], &error["index"], &error["got"]), (&json!("actions"), &json!(2), &json!(2.5)));
     let (_, error) = refusal_of(json!({"type": "restore", "id": 5, "env": 1, "items": ["====", ""]}));
-    assert_eq!((&error["path"], &error["at"]), (&json!("items"), &json!(0)));
+    assert_eq!((&error["path"], &error["index"]), (&json!("items"), &json!(0)));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn seed_must_be_decimal_string() {
         assert_eq!((id, &error["code"], &error["path"]), (Some(1), &json!("bad_seed"), &json!("seed")));
     }
     let (_, error) = refusal_of(json!({"type": "reset", "id": 1, "env": 0, "seeds": ["1", "y"]}));
-    assert_eq!((&error["code"], &error["at"]), (&json!("bad_seed"), &json!(1)));
+    assert_eq!((&error["code"], &error["index"]), (&json!("bad_seed"), &json!(1)));
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn request_requires_integer_id() {
     for message in [json!({"type": "ping"}), json!({"type": "ping", "id": null})] {
         assert_eq!(refusal_of(message).1["code"], "bad_message");
     }
-    let ack = Ack { match_id: "m".into(), seq: 4 };
+    let ack = Ack { match_id: "m".into(), seat: None, seq: 4 };
     assert_eq!(both(json!({"type": "ack", "match": "m", "seq": 4})).unwrap(), (None, ClientMessage::Ack(ack)));
     let pong = ClientMessage::Pong(Pong { nonce: Some(4) });
     assert_eq!(both(json!({"type": "pong", "nonce": 4})).unwrap(), (None, pong));
@@ -239,7 +239,7 @@ fn nesting_beyond_depth_limit_is_refused() {
     assert!(both(nested(DEPTH as usize)).is_ok());
     let (id, error) = refusal_of(nested(DEPTH as usize + 1));
     assert_eq!((id, &error["code"]), (Some(4), &json!("too_deep")));
-    let text = format!(r#"{{"type":"act","id":4,"proposal":{}"#, "[".repeat(1_000_000));
+    let text = format!(r#"{{"type":"act","id":4,"document":{}"#, "[".repeat(1_000_000));
     assert_eq!(read(&text).unwrap_err().error.code, ErrorCode::TooDeep);
     let mut packed = rmp_serde::to_vec_named(&json!({"id": 4, "type": "act", "x": 0})).unwrap();
     packed.pop();
@@ -268,7 +268,7 @@ fn both_codes(message: Value) -> [(Option<Id>, ErrorCode); 2] {
 #[test]
 fn non_finite_number_is_not_encoded() {
     let reward = EventKind::Reward { rewards: vec![0.0, f64::NAN] };
-    let event = MatchEvent { seq: 1, match_id: "m".into(), kind: reward, view: None };
+    let event = MatchEvent { seq: 1, match_id: "m".into(), viewer: None, kind: reward, view: None };
     for encoding in [Encoding::Json, Encoding::MsgPack] {
         assert!(encoding.encode_server(None, &ServerMessage::Event(Box::new(event.clone()))).is_err());
         let batch = ludex_protocol::Batch { reward: Column::from([f32::INFINITY]), ..Default::default() };
@@ -313,7 +313,7 @@ fn subprotocols_map_to_encodings() {
 #[test]
 #[cfg(feature = "schema")]
 fn every_list_and_text_has_limit() {
-    let limits = Limits { list: 8, batch: 16, text_bytes: 32, notes_bytes: 32, ..Limits::default() };
+    let limits = Limits { list_entries: 8, batch: 16, text_bytes: 32, notes_bytes: 32, ..Limits::default() };
     let document = ludex_protocol::schema::document();
     for variant in document["$defs"]["ClientMessage"]["oneOf"].as_array().unwrap() {
         let kind = variant["properties"]["type"]["const"].as_str().unwrap();
@@ -352,7 +352,7 @@ fn oversized_message_is_refused_with_its_limit() {
         let rejected = Encoding::MsgPack.read_client(frame, &limits).unwrap_err();
         (rejected.id, rejected.error.code, rejected.error.allowed.as_deref().cloned())
     };
-    assert_eq!(refusal_of(&of("view", 2_000)), (Some(7), ErrorCode::TooLarge, Some(json!(limits.list))));
+    assert_eq!(refusal_of(&of("view", 2_000)), (Some(7), ErrorCode::TooLarge, Some(json!(limits.list_entries))));
     assert_eq!(refusal_of(&of("view", 5_000)), (Some(7), ErrorCode::TooLarge, Some(json!(4_096))));
     let late = rmp_serde::to_vec_named(&json!({"names": vec![5; 9_000], "type": "step", "id": 7})).unwrap();
     assert_eq!(

@@ -111,7 +111,8 @@ struct Cell {
     /// Numbers of the cell's blocks.
     blocks: std::ops::Range<u64>,
     /// Number of the meeting, used to derive separate match seeds. Against opponents, it is the number of the second
-    /// side, so that all candidates play the same seeds; among candidates, it is the number of the pairing.
+    /// side, so that all candidates play the same seeds; among candidates, it is the number of the pairing. Separate variants
+    /// of a candidate differ in the upper 32 bits.
     meeting: u64,
     /// Number of the first shard piece of the cell.
     piece: u64,
@@ -239,6 +240,13 @@ impl Plan {
                         cells.extend(who.iter().map(cell));
                     }
                 }
+            }
+        }
+        if self.suite.separate_variants && !matches!(part.schedule, Schedule::RoundRobin | Schedule::Converge) {
+            for cell in &mut cells {
+                // All candidates come before their next variants.
+                let variant = who.iter().position(|at| cell.pairing.contains(at)).unwrap_or(0) / candidates;
+                cell.meeting += (variant as u64) << 32;
             }
         }
         let numbers = if converge.is_some() { 0 } else { all };

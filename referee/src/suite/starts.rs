@@ -178,7 +178,7 @@ impl Line {
                     let heard = read_move(&*state, seat, k, given)?;
                     let played = match &heard {
                         ParsedMove::Action(action) => state.play(seat, *action),
-                        ParsedMove::Document(said) => state.play_said(seat, said),
+                        ParsedMove::Document(document) => state.play_document(seat, document),
                     };
                     played.map_err(|e| format!("moves[{k}] {given}: {}", e.message))?;
                     events.push(event(&mut turns, seat, heard, false));
@@ -228,11 +228,19 @@ fn read_move(state: &dyn DynState, seat: Seat, k: usize, given: &Value) -> Resul
 fn event(turns: &mut [u32], seat: Seat, heard: ParsedMove, more: bool) -> RecordEvent {
     let turn = turns[seat];
     turns[seat] += 1;
-    let (action, said) = match heard {
+    let (action, document) = match heard {
         ParsedMove::Action(action) => (Some(action), None),
-        ParsedMove::Document(said) => (None, Some(said)),
+        ParsedMove::Document(document) => (None, Some(document)),
     };
-    RecordEvent::Move(MoveRecord { seat: seat as u32, turn, action, said, forced: true, more, ..MoveRecord::default() })
+    RecordEvent::Move(MoveRecord {
+        seat: seat as u32,
+        turn,
+        action,
+        document,
+        forced: true,
+        more,
+        ..MoveRecord::default()
+    })
 }
 
 #[cfg(test)]

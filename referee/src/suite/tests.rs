@@ -136,8 +136,8 @@ fn invalid_suites_are_refused() {
         ("blocks = 2                              # for", "cycles = 4\nblocks = 2 # for", "cycles is for schedule"),
         ("schedule = \"converge\"", "schedule = \"round_robin\"", "stop is for schedule = \"converge\" only"),
         ("schedule = \"round_robin\"\nblocks = 1", "schedule = \"converge\"", "needs stop"),
-        ("once = [\"initial\"]", "once = [\"inital\"]", "(initial, revision), got \"inital\""),
-        ("starts = \"reference-starts.jsonl\"", "once = [\"initial\"]", "has no phases"),
+        ("cache_answers = [\"initial\"]", "cache_answers = [\"inital\"]", "(initial, revision), got \"inital\""),
+        ("starts = \"reference-starts.jsonl\"", "cache_answers = [\"initial\"]", "has no phases"),
         ("moves = 3 ", "moves = 0 ", "at least 1"),
         ("reference-starts.jsonl\"", "others.jsonl\"", "is neither in [files] nor built in"),
         (

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Suite, is_word};
+use super::{Suite, SuiteError, is_word};
 
 /// Variant of an `llm` candidate.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -55,6 +55,22 @@ impl Suite {
                 part.id
             ));
         }
+        Ok(())
+    }
+
+    /// Prepares the suite for candidates that play as clients of a server. If there are `labels`, they replace the suite's
+    /// variants in all parts; the variants of single parts stay. The variants of a candidate get different deals.
+    ///
+    /// # Errors
+    /// Returns an error for a label that is not a word, and for a repeated label.
+    pub fn play_remotely(&mut self, labels: &[String]) -> Result<(), SuiteError> {
+        let variant = |name: &String| Variant { name: name.clone(), parts: Vec::new(), llm: toml::Table::new() };
+        let variants: Vec<Variant> = labels.iter().map(variant).collect();
+        check_names(&variants).map_err(SuiteError)?;
+        if !variants.is_empty() {
+            self.variants = variants;
+        }
+        self.separate_variants = true;
         Ok(())
     }
 

@@ -154,7 +154,7 @@ impl Replay<'_> {
 
     /// Checks a move of the start: a move before the first request, which no agent chose.
     fn check_given(&mut self, at: usize, m: &MoveRecord) -> Result<(), RecordFault> {
-        let bare = MoveRecord { action: m.action, said: m.said.clone(), more: m.more, ..MoveRecord::default() };
+        let bare = MoveRecord { action: m.action, document: m.document.clone(), more: m.more, ..MoveRecord::default() };
         let turn = self.turns[m.seat as usize];
         self.turns[m.seat as usize] += 1;
         if *m != (MoveRecord { seat: m.seat, turn, forced: true, ..bare }) {
@@ -210,7 +210,7 @@ impl Replay<'_> {
                 return wrong(format!("expected the default move as the forced move of seat {seat}, got another move"));
             }
         } else if let Some((rule, _)) = ended
-            && (m.action.is_some() || m.said.is_some())
+            && (m.action.is_some() || m.document.is_some())
         {
             return wrong(format!("expected at most {} attempts of seat {seat}, got more", rule.tries.max(1)));
         }
@@ -223,7 +223,7 @@ impl Replay<'_> {
         let seat = m.seat as usize;
         let is = |stream: &mut Stream| match before.default_move(seat, stream) {
             ParsedMove::Action(a) => m.action == Some(a),
-            ParsedMove::Document(said) => m.said.as_ref() == Some(&said),
+            ParsedMove::Document(document) => m.document.as_ref() == Some(&document),
         };
         let drawn = |name: &str| before.default_move(seat, &mut Stream::from_text(name));
         match &self.draw {

@@ -135,7 +135,7 @@ fn unknown_game_or_different_rules_are_rejected() {
     refuse(&altered(&record, |v| v["hash"] = json!("00")), FaultKind::Rules, None);
     refuse(&altered(&record, |v| v["rules"] = json!(99)), FaultKind::Rules, None);
     refuse(&altered(&record, |v| drop(v["seats"].as_array_mut().unwrap().pop())), FaultKind::Game, None);
-    refuse(&altered(&record, |v| v["ludex"] = json!(2)), FaultKind::Damaged, None);
+    refuse(&altered(&record, |v| v["ludex"] = json!(3)), FaultKind::Damaged, None);
     refuse(&altered(&record, |v| v["events"][0]["kind"] = json!("dance")), FaultKind::Damaged, None);
 }
 

@@ -89,9 +89,9 @@ fn anchors_are_measured_by_mean_return_against_fixed_opponents() {
     let [value, low, high] = rows[1].found.unwrap();
     assert!((value - 3.05).abs() < 1e-9 && low > 3.03 && high < 3.07, "{value} {low} {high}");
     assert!((rows[0].found.unwrap()[0] - 2.05).abs() < 1e-9 && rows[1].anchor.rating.is_none());
-    assert!(ladder.strays(&rows).is_empty());
+    assert!(ladder.rungs_out_of_range(&rows).is_empty());
     let same = ladder.measure(&units(&ladder, 100, |k, p, u| of(k % 2, p, u))).0;
-    assert_eq!(ladder.strays(&same).len(), 1);
+    assert_eq!(ladder.rungs_out_of_range(&same).len(), 1);
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn levels_out_of_range_are_listed() {
     let ladder = AnchorLadder::new(&spec("tic_tac_toe", THREE), Unit::Episode);
     let always =
         ladder.measure(&units(&ladder, 10, |_, p, _| if p.turn == 0 { vec![1.0, -1.0] } else { vec![-1.0, 1.0] })).0;
-    let strays = ladder.strays(&always);
-    assert_eq!(strays.len(), 2, "the highest level may win all: {strays:?}");
+    let out_of_range = ladder.rungs_out_of_range(&always);
+    assert_eq!(out_of_range.len(), 2, "the highest level may win all: {out_of_range:?}");
     let even = ladder.measure(&units(&ladder, 10, |_, _, _| vec![0.0, 0.0])).0;
-    assert_eq!(ladder.strays(&even).len(), 3);
+    assert_eq!(ladder.rungs_out_of_range(&even).len(), 3);
 }

@@ -75,7 +75,7 @@ fn matches_without_a_partner_are_listed() {
         [side("h", "x", 0, 1, 1.0), side("g", "x", 1, 1, 0.0), side("g", "x", 0, 1, 1.0), side("g", "x", 0, 3, 1.0)];
     let got = compare(&a, &b);
     assert_eq!((got.all.pairs, got.all.blocks, got.unpaired), (3, 2, [2, 1]));
-    let left: Vec<_> = got.left_out.iter().map(|(what, n)| (what.as_str(), *n)).collect();
+    let left: Vec<_> = got.excluded.iter().map(|(what, n)| (what.as_str(), *n)).collect();
     assert_eq!(left, [("p: g against x", [1, 1]), ("p: g against y", [1, 0])]);
     let g = &got.games[0];
     assert_eq!((g.game.as_str(), g.pairs, g.blocks, g.scores), ("g", 2, 1, Some([1.0, 0.5])));

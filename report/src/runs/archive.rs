@@ -1,8 +1,8 @@
 //! Contents of a run, finished or not: settings, records, calls of language models, and log.
 //!
 //! A run is a folder, or a bundle packed from a folder. A killed process may leave an incomplete last line, which is
-//! skipped and listed in [`Archive::cut`]. Other unreadable lines are listed in [`Archive::refused`]; the remaining
-//! lines are read.
+//! skipped and listed in [`Archive::truncated_lines`]. Other unreadable lines are listed in [`Archive::refused`]; the
+//! remaining lines are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,6 +14,7 @@ use ludex_protocol::record::RecordParts;
 use ludex_referee::read::{RawLine, RejectedRecord, Source, SourcedRecord};
 
 use super::bundle;
+use super::reported_calls::reported_calls;
 use super::run_files::{self, CALLS, CallLine, EPISODES, FILES, LOG, LogLine, RUN, SUITE};
 use super::settings::RunSettings;
 use crate::runs::episode::{MatchPlace, episode_of};
@@ -30,9 +31,11 @@ pub struct Archive {
     pub found: Vec<SourcedRecord>,
     /// Calls by episode, in the order of seats and keys.
     pub calls: BTreeMap<String, Vec<CallLine>>,
+    /// Calls of the episodes in which clients report calls: those of the journal, and the reported ones.
+    reported: BTreeMap<String, Vec<CallLine>>,
     pub log: Vec<LogLine>,
     /// Incomplete last lines, which are not faults of the run.
-    pub cut: Vec<Source>,
+    pub truncated_lines: Vec<Source>,
     /// Lines that cannot be read.
     pub refused: Vec<RejectedRecord>,
 }
@@ -104,7 +107,17 @@ impl Archive {
         for call in archive.take(CALLS, |raw| Ok(CallLine { line: raw.source.line, ..run_files::json(raw)? })) {
             archive.calls.entry(call.episode.clone()).or_default().push(call);
         }
-        archive.calls.values_mut().for_each(|calls| calls.sort_by_key(|call| (call.seat, call.key, call.line)));
+        let sort = |calls: &mut Vec<CallLine>| calls.sort_by_key(|call| (call.seat, call.key, call.line));
+        archive.calls.values_mut().for_each(sort);
+        for found in &archive.found {
+            let reported = reported_calls(&found.parts);
+            if !reported.is_empty() {
+                let episode = episode_of(&found.parts);
+                let mut all = [archive.calls.get(episode).cloned().unwrap_or_default(), reported].concat();
+                sort(&mut all);
+                archive.reported.insert(episode.to_owned(), all);
+            }
+        }
         archive.log = archive.take(LOG, run_files::json);
         Ok(archive)
     }
@@ -114,7 +127,7 @@ impl Archive {
         let bytes = self.files.get(file).map(Vec::as_slice).unwrap_or_default();
         let read = run_files::read(&self.place.join(file).display().to_string(), bytes, parse);
         self.refused.extend(read.refused);
-        self.cut.extend(read.cut);
+        self.truncated_lines.extend(read.cut);
         read.rows
     }
 
@@ -123,9 +136,10 @@ impl Archive {
         MatchPlace::parse(&self.about.run, episode)
     }
 
-    /// Returns the calls of one episode in the order of seats and keys.
+    /// Returns the calls of one episode in the order of seats and keys, including those that clients report.
     pub fn calls_of(&self, episode: &str) -> &[CallLine] {
-        self.calls.get(episode).map(Vec::as_slice).unwrap_or_default()
+        let of = self.reported.get(episode).or_else(|| self.calls.get(episode));
+        of.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns the episodes with calls but without a record: interrupted, or still running.
@@ -194,7 +208,7 @@ mod tests {
         let said: Vec<String> = run.refused.iter().map(ToString::to_string).collect();
         assert!(said.len() == 2 && said[0].starts_with("f/calls.jsonl:2: "), "{said:?}");
         assert!(said[1].contains("r.p.0-1.0.0: expected a key of the form turn.attempt.step"), "{said:?}");
-        assert_eq!(run.cut.iter().map(ToString::to_string).collect::<Vec<_>>(), ["f/calls.jsonl:5"]);
+        assert_eq!(run.truncated_lines.iter().map(ToString::to_string).collect::<Vec<_>>(), ["f/calls.jsonl:5"]);
         assert_eq!(run.unfinished().into_iter().collect::<Vec<_>>(), ["r.p.0-1.0.0"]);
 
         let bad = Archive::of_files(Path::new("f"), BTreeMap::from([(RUN.to_owned(), text("{"))])).unwrap_err();

@@ -11,7 +11,7 @@ use flate2::read::GzDecoder;
 use ludex_referee::read::{RejectedRecord, Source};
 
 use super::describe::{LICENCE, about_run, program, sha256};
-use super::run_files::{CALLS, EPISODES, LOG, ONCE, RUN, SUITE};
+use super::run_files::{ANSWERS, CALLS, EPISODES, FORMER_ANSWERS, LOG, RUN, SUITE};
 use super::settings::RunSettings;
 
 /// SHA-256 of all other files, in the format of `sha256sum`.
@@ -36,7 +36,7 @@ fn max_bytes(name: &str) -> Option<u64> {
     match name {
         SUMS | CARD | RUN | SUITE => Some(16 << 20),
         REPORT | PAGE | LOG => Some(256 << 20),
-        EPISODES | CALLS | ONCE => Some(4 << 30),
+        EPISODES | CALLS | ANSWERS | FORMER_ANSWERS => Some(4 << 30),
         _ => None,
     }
 }
@@ -183,7 +183,7 @@ pub fn card(run: &RunSettings, files: &Files) -> String {
         SUITE => "copy of the suite file".to_owned(),
         EPISODES => format!("{} match records, one per line", lines(EPISODES)),
         CALLS => format!("{} model calls, one per line", lines(CALLS)),
-        ONCE => format!("{} cached replies, one per line", lines(ONCE)),
+        ANSWERS | FORMER_ANSWERS => format!("{} cached replies, one per line", lines(name)),
         LOG => "log of the run: starts, stops and failures".to_owned(),
         "report.html" | "report.json" => "ratings and results".to_owned(),
         _ => String::new(),

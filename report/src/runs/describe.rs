@@ -31,6 +31,9 @@ pub(crate) fn about_run(about: &RunSettings) -> String {
     rows.extend([("agents", agents.join("; ")), ("games", games.join("; ")), ("seeds", seeds)]);
     let roles = about.roles.iter().map(|(role, agents)| format!("{role}: {}", line(&names(agents))));
     rows.push(("roles", roles.collect::<Vec<_>>().join("; ")));
+    rows.push(("variants", about.variants.as_deref().unwrap_or_default().join(", ")));
+    let left_out = about.left_out.iter().map(|(part, why)| format!("{}: {}", line(part), line(why)));
+    rows.push(("parts left out", left_out.collect::<Vec<_>>().join("; ")));
     if about.deals != Deals::default() {
         rows.push(("deals", about.deals.to_string()));
     }

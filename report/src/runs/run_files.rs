@@ -25,9 +25,11 @@ pub const CALLS: &str = "calls.jsonl";
 /// Events of the run, one per line.
 pub const LOG: &str = "log.jsonl";
 /// Cached replies, one per line.
-pub const ONCE: &str = "once.jsonl";
+pub const ANSWERS: &str = "answers.jsonl";
+/// Cached replies in runs that the version before 0.1.0 started.
+pub const FORMER_ANSWERS: &str = "once.jsonl";
 /// Files of a run. All files except the first may be missing.
-pub const FILES: [&str; 6] = [RUN, SUITE, EPISODES, CALLS, ONCE, LOG];
+pub const FILES: [&str; 7] = [RUN, SUITE, EPISODES, CALLS, ANSWERS, FORMER_ANSWERS, LOG];
 
 /// Number of a call of a seat: the turn, the attempt in the turn and the call in the attempt, each from 0. The text
 /// form is `turn.attempt.step`.
@@ -68,9 +70,9 @@ impl<'de> Deserialize<'de> for CallKey {
     }
 }
 
-/// Line of `once.jsonl`: a cached reply.
+/// Line of `answers.jsonl`: a cached reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OnceLine {
+pub struct AnswerLine {
     pub agent: String,
     pub spec: String,
     pub game: String,

@@ -30,9 +30,16 @@ pub struct RunSettings {
     /// Parts to play; empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
+    /// Parts that could not be played, by part, each with the reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, String>,
     /// Agents in the suite's roles.
     #[serde(skip_serializing_if = "RoleAssignment::is_empty")]
     pub roles: RoleAssignment,
+    /// Labels of the variants of candidates that play as clients of a server: see [`Suite::play_remotely`]. `None`: local
+    /// candidates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variants: Option<Vec<String>>,
     /// True if the matches do not count for the ratings of the server.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unrated: bool,
@@ -136,6 +143,9 @@ impl RunSettings {
         let mut suite = Suite::parse(suite, &games)?;
         suite.fill(&self.roles)?;
         suite.keep_only(&self.only)?;
+        if let Some(labels) = &self.variants {
+            suite.play_remotely(labels)?;
+        }
         suite.deals = self.deals;
         let mut plan = Plan::new(suite, &candidates, self.scale, &games)?;
         plan.shard = self.shard;

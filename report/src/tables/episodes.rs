@@ -75,8 +75,10 @@ fn row(run: &Archive, record: &Record, parts: &RecordParts) -> Result<EpisodeRow
     let game = ludex_games::load_with(&header.game, &header.params).map_err(|e| e.to_string())?;
     let found = run.place_of(&header.episode);
     let place = found.as_ref().map(|found| &found.place);
-    let moves =
-        record.events.iter().filter(|e| matches!(e, RecordEvent::Move(m) if m.action.is_some() || m.said.is_some()));
+    let moves = record
+        .events
+        .iter()
+        .filter(|e| matches!(e, RecordEvent::Move(m) if m.action.is_some() || m.document.is_some()));
     Ok(EpisodeRow {
         run: run.about.run.clone(),
         episode: header.episode.clone(),

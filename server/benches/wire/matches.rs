@@ -85,7 +85,7 @@ async fn echo(span: Duration) -> anyhow::Result<()> {
     let act = Act { match_id: "m_0123456789ab".into(), turn: 3, action: Some(4u32.into()), ..Act::default() };
     let act = Bytes::from(Encoding::MsgPack.encode_client(Some(1 << 10), &ClientMessage::Act(Box::new(act)))?);
     let text = "x(1,1)".to_owned();
-    let accepted = Accepted { match_id: "m_0123456789ab".into(), turn: 3, action: Some(4), text, bank_ms: 0 };
+    let accepted = Accepted { match_id: "m_0123456789ab".into(), seat: 0, turn: 3, action: Some(4), text, bank_ms: 0 };
     let accepted = Encoding::MsgPack.encode_server(Some(1 << 10), &ServerMessage::Accepted(accepted))?;
     let host = Host::echo(vec![accepted.into()])?;
     let address = host.address;

@@ -208,7 +208,8 @@ async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(Client
     let asked = hello.agent.clone().unwrap_or_default();
     let agent = agent_name(&asked, &grant)?;
     let kind = asked.kind.unwrap_or(AgentKind::Bot);
-    Ok((ClientInfo { agent, version: asked.version, kind, owner: grant.owner.clone() }, grant))
+    let owner = grant.owner.clone();
+    Ok((ClientInfo { agent, version: asked.version, kind, model: asked.model, price: asked.price, owner }, grant))
 }
 
 /// Returns the session that the client wants to resume, if its resume key matches.
@@ -221,7 +222,13 @@ async fn find(hello: &Hello, about: &ClientInfo, shared: &ServerState) -> Option
 fn new_work(session: &Session, shared: &ServerState) -> Box<SessionData> {
     let about = &session.about;
     let name = if about.agent.is_empty() { "guest" } else { &about.agent };
-    let seat = RecordSeat { name: name.to_owned(), version: about.version.clone(), kind: about.kind, spec: None };
+    let seat = RecordSeat {
+        name: name.to_owned(),
+        version: about.version.clone(),
+        kind: about.kind,
+        model: about.model.clone(),
+        spec: None,
+    };
     let gym = Gym::new(shared.gym.clone(), seat, session.account.clone());
     Box::new(SessionData { replies: Replies::new(shared.limits.replies_kept as usize), gym })
 }

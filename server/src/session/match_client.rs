@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ludex_env::Seat;
 use ludex_play::machine::interface::Input;
 use ludex_protocol::Id;
 use ludex_protocol::error::{ErrorCode, Refusal, close};
 use ludex_protocol::message::{
-    Act, ClientMessage, ListMatches, ResumedJoin, ResumedMatch, ServerMessage, Spectate, SpectatorView,
+    Act, ClientMessage, ListMatches, ResumedJoin, ResumedMatch, SeenFrames, ServerMessage, Spectate, SpectatorView,
 };
 use ludex_store::Write;
 use tokio::sync::oneshot;
@@ -44,8 +45,8 @@ impl MatchClient {
         MatchClient { hub: runs.hub.clone(), runs, session, admin, mailbox, generation, watching: Vec::new() }
     }
 
-    /// Sends the frames of each match after the frame number in `seen`, or a resync if `seen` lacks the match.
-    pub(crate) fn catch_up(&self, seen: &BTreeMap<String, u64>) {
+    /// Sends the frames of each seat after the frame number in `seen`, or a resync if `seen` lacks the seat.
+    pub(crate) fn catch_up(&self, seen: &BTreeMap<String, SeenFrames>) {
         self.session.catch_up(seen, false);
     }
 
@@ -121,7 +122,8 @@ impl MatchClient {
 
     /// Passes an acknowledgment of frames to its match.
     pub(crate) fn ack(&self, ack: &ludex_protocol::message::Ack) {
-        if let Some((handle, seat)) = self.session.seat(&ack.match_id) {
+        // An acknowledgment gets no reply, so one for an unknown seat is ignored.
+        if let Ok((handle, seat)) = self.seat(&ack.match_id, ack.seat) {
             handle.send(MatchCommand::Ack { seat, seq: ack.seq });
         }
     }
@@ -142,9 +144,9 @@ impl MatchClient {
                 }
             }
             ClientMessage::Act(act) => self.act(at, re, act),
-            ClientMessage::Resign(resign) => match self.session.seat(&resign.match_id) {
-                Some((handle, seat)) => self.tell(re, &handle, MatchCommand::Heard(at, Input::Resign { seat, re })),
-                None => self.reply(re, self.no_seat(&resign.match_id)),
+            ClientMessage::Resign(resign) => match self.seat(&resign.match_id, resign.seat) {
+                Ok((handle, seat)) => self.tell(re, &handle, MatchCommand::Heard(at, Input::Resign { seat, re })),
+                Err(refusal) => self.reply(re, *refusal),
             },
             ClientMessage::Suites(_) => self.reply(re, self.runs.suites()),
             ClientMessage::Enrol(enrol) => {
@@ -180,19 +182,30 @@ impl MatchClient {
         }
     }
 
-    fn no_seat(&self, id: &str) -> Refusal {
-        match self.hub.handle(id) {
+    /// Returns the seat of the session that a message names, with its match.
+    fn seat(&self, id: &str, named: Option<u32>) -> Result<(MatchHandle, Seat), Box<Refusal>> {
+        if let Some(of) = self.session.in_match(id) {
+            return Ok((of.handle.clone(), of.seat(named)?));
+        }
+        Err(Box::new(match self.hub.handle(id) {
             Some(_) => {
                 Refusal::new(ErrorCode::NotYourSeat, "expected a match in which this session has a seat").got(id)
             }
             None => Refusal::new(ErrorCode::UnknownMatch, "expected the id of a match").got(id),
-        }
+        }))
     }
 
-    fn act(&self, at: u64, re: Id, act: Box<Act>) {
-        match self.session.seat(&act.match_id) {
-            Some((handle, seat)) => self.tell(re, &handle, MatchCommand::Heard(at, Input::Act { seat, re, act })),
-            None => self.reply(re, self.no_seat(&act.match_id)),
+    fn act(&self, at: u64, re: Id, mut act: Box<Act>) {
+        // The cost of tokens, for agents that state prices instead of dollars.
+        if let Some(price) = self.session.about.price
+            && let Some(notes) = &mut act.notes
+            && let Some(tokens) = notes.tokens
+        {
+            notes.more.entry("usd").or_insert_with(|| price.cost(tokens).into());
+        }
+        match self.seat(&act.match_id, act.seat) {
+            Ok((handle, seat)) => self.tell(re, &handle, MatchCommand::Heard(at, Input::Act { seat, re, act })),
+            Err(refusal) => self.reply(re, *refusal),
         }
     }
 

@@ -104,7 +104,7 @@ SPEC = {
                              "parts": [{"name": "mine", "at": 0, "len": 1}, {"name": "theirs", "at": 1, "len": 1}]}},
         "struct": {"type": "object"}, "text": True, "layouts": ["ludex", "openspiel"],
     },
-    "proposals": {"talk": {"type": "string"}},
+    "document_schemas": {"talk": {"type": "string"}},
     "params_schema": {"type": "object"},
     "presets": {"small": {"params": {"rows": 3}, "note": "3 x 3"}},
     "anchors": [{"level": 0, "bot": 1, "agent": "random", "rating": 0.5, "low": -0.5, "high": 1.5}],
@@ -117,14 +117,14 @@ START = {
     "illegal": {"policy": "default", "tries": 3}, "skip_forced": False, "seed_commit": "e3b0c442",
 }
 TURN = {
-    "seq": 4, "match": "m_7c", "turn": 1, "try": 0, "budget_ms": 10000, "bank_ms": [0, 0], "legal": [3, 5],
+    "seq": 4, "match": "m_7c", "seat": 0, "turn": 1, "try": 0, "budget_ms": 10000, "bank_ms": [0, 0], "legal": [3, 5],
     "names": ["x(1,0)", "x(1,2)"],
     "view": {"struct": {"board": ["xoo", ".x."]}, "text": "xoo\n.x.", "tensor": {"board": Tensor("u1", [2, 2], 0, 1, 1, 0)},
              "info": {"history": Tensor("f4", [2], 0.5, 1)}},
     "phase": "talk",
 }
 END = {
-    "seq": 9, "match": "m_7c", "returns": [1, -1.5], "outcome": ["win", "loss"], "reason": "illegal", "at_fault": 1,
+    "seq": 9, "match": "m_7c", "seat": 0, "returns": [1, -1.5], "outcome": ["win", "loss"], "reason": "illegal", "at_fault": 1,
     "rated": True, "digest": "77ab01f2", "seed": "1844674407370955", "salt": "5be1", "record": "/episodes/m_7c",
 }
 
@@ -141,14 +141,15 @@ def batch(**more):
 
 
 def event(seq, kind, **fields):
-    return {"seq": seq, "match": "m_7c", "kind": kind, **fields}
+    return {"seq": seq, "match": "m_7c", "viewer": 0, "kind": kind, **fields}
 
 
 CLIENT = [
     ("hello", 1, "hello", {"protocol": [1], "client": "mybot/0.1", "agent": {"name": "mybot"}}),
     ("hello_resume", 1, "hello", {
-        "protocol": [1, 2], "client": "mybot/0.1", "token": "t0k", "agent": {"name": "my-bot_1.x", "version": "0.1", "kind": "learner"},
-        "resume": {"session": "s_5f2a", "key": "k_91c07e", "seen": {"m_7c": 9, "m_7d": 1000000}}, "reclaim": True}),
+        "protocol": [1, 2], "client": "mybot/0.1", "token": "t0k", "agent": {
+            "name": "my-bot_1.x", "version": "0.1", "kind": "llm", "model": "m-1", "price": {"in": 0.5, "out": 2.5}},
+        "resume": {"session": "s_5f2a", "key": "k_91c07e", "seen": {"m_7c": 9, "m_7d": {"1": 1000000, "3": 4}}}, "reclaim": True}),
     ("ping", 2, "ping", {}),
     ("pong", None, "pong", {"nonce": 77}),
     ("list_games", 3, "list_games", {}),
@@ -181,21 +182,23 @@ CLIENT = [
     ("leave", 5, "leave", {"join": "j_1"}),
     ("act", 3, "act", {"match": "m_7c", "turn": 0, "action": 4}),
     ("act_text", 5, "act", {"match": "m_7c", "turn": 1, "try": 1, "text": "x(0,0)"}),
-    ("act_proposal", 9007199254740991, "act", {
-        "match": "m_7c", "turn": 300, "proposal": {"act": "counter", "rules": {"n": [1, 0.5, None]}},
+    ("act_document", 9007199254740991, "act", {
+        "match": "m_7c", "seat": 2, "turn": 300, "document": {"act": "counter", "rules": {"n": [1, 0.5, None]}},
         "notes": {"analysis": "centre first", "emotion": "C", "say": "hello", "tokens": {"in": 512, "out": 20}, "cost": 0.25}}),
     ("resign", 6, "resign", {"match": "m_7c"}),
+    ("resign_seat", 6, "resign", {"match": "m_7c", "seat": 2}),
     ("list_matches", 7, "list_matches", {}),
     ("list_matches_all", 7, "list_matches", {"game": "chess", "live": False, "limit": 5}),
     ("spectate", 8, "spectate", {"match": "m_7c"}),
     ("spectate_full", 8, "spectate", {"match": "m_7c", "view": "full", "views": ["struct"]}),
     ("unspectate", 9, "unspectate", {"match": "m_7c"}),
     ("ack", None, "ack", {"match": "m_7c", "seq": 9}),
+    ("ack_seat", None, "ack", {"match": "m_7c", "seat": 2, "seq": 9}),
     ("suites", 3, "suites", {}),
     ("enrol", 4, "enrol", {"suite": "quick", "run": "mine"}),
     ("enrol_all", 4, "enrol", {
-        "suite": "quick", "run": "mine", "scale": 0.5, "slots": 4, "only": ["nim"], "candidates": 2, "views": ["tensor"],
-        "layout": "openspiel"}),
+        "suite": "quick", "run": "mine", "scale": 0.5, "slots": 4, "only": ["nim"], "variants": ["fast", "slow"], "candidates": 2,
+        "views": ["tensor"], "layout": "openspiel"}),
     ("enrol_roles", 4, "enrol", {
         "suite": "mine", "run": "mine", "roles": {"reference": ["random", "mcts sims=100"]}}),
     ("withdraw", 5, "withdraw", {"run": "mine"}),
@@ -204,10 +207,10 @@ SERVER = [
     ("welcome", 1, "welcome", {
         "protocol": 1, "server": "ludex/0.1.0", "session": "s_5f2a", "key": "k_91c07e", "resumed": True,
         "scopes": ["gym", "play", "spectate", "admin"], "agent": "mybot",
-        "limits": {"frame_bytes": 16777216, "message_bytes": 16777216, "request_bytes": 262144, "list": 1024, "depth": 64,
+        "limits": {"frame_bytes": 16777216, "message_bytes": 16777216, "request_bytes": 524288, "list_entries": 1024, "depth": 64,
                    "window": 256, "requests_per_s": 20000, "pages_per_s": 50, "envs": 64, "batch": 16384, "batch_bytes": 67108864,
                    "search": 4000000, "matches": 256, "joins": 256, "owner_envs": 1048576, "owner_matches": 4096,
-                   "owner_joins": 4096, "owner_said_bytes": 268435456, "owner_runs": 256, "text_bytes": 65536, "notes_bytes": 16384, "idle_ms": 300000, "grace_ms": 60000,
+                   "owner_joins": 4096, "owner_document_bytes": 268435456, "owner_runs": 256, "text_bytes": 65536, "notes_bytes": 16384, "transcript_bytes": 262144, "idle_ms": 300000, "grace_ms": 60000,
                    "hello_ms": 10000, "write_stall_ms": 60000, "hello_bytes": 65536, "address_connections": 8192, "connections": 16384,
                    "address_hellos": 1024, "hellos": 4096, "replies_kept": 256},
         "envs": [1], "matches": [{"match": "m_7c", "seat": 0, "seq": 9}], "joins": [{"join": "j_1", "game": "chess", "left": 3}]}),
@@ -240,26 +243,30 @@ SERVER = [
     ("joined", 2, "joined", {"join": "j_1"}),
     ("queued", None, "queued", {"join": "j_1", "waiting": 3, "eta_ms": 5000}),
     ("match_start", None, "match_start", START),
+    ("match_start_variant", None, "match_start", {
+        "seq": 0, "match": "m_7c", "game": "chess", "params": {}, "rules": 2, "hash": "00", "seat": 1, "variant": "slow",
+        "kept_phases": ["initial"], "seats": [], "rated": False, "clock": {}, "illegal": {"policy": "forfeit", "tries": 3},
+        "skip_forced": False}),
     ("match_start_spectator", None, "match_start", {
         "seq": 0, "match": "m_7c", "game": "chess", "params": {"fen": "8/8"}, "rules": 2, "hash": "00", "seats": [],
         "rated": True, "clock": {}, "illegal": {"policy": "forfeit", "tries": 3}, "skip_forced": True}),
     ("turn", None, "turn", TURN),
     ("turn_ranges", None, "turn", {
-        "seq": 1000004, "match": "m_7c", "turn": 0, "try": 2, "bank_ms": [], "legal": [[0, 18], [361, 361]], "view": {}}),
+        "seq": 1000004, "match": "m_7c", "seat": 3, "turn": 0, "try": 2, "bank_ms": [], "legal": [[0, 18], [361, 361]], "view": {}}),
     ("turn_schema", None, "turn", {
-        "seq": 2, "match": "m_7c", "turn": 0, "try": 0, "bank_ms": [], "legal": [0, 1, 2, 3], "view": {},
+        "seq": 2, "match": "m_7c", "seat": 0, "turn": 0, "try": 0, "bank_ms": [], "legal": [0, 1, 2, 3], "view": {},
         "phase": "swap", "schema": "swap/first"}),
-    ("accepted", 3, "accepted", {"match": "m_7c", "turn": 0, "action": 4, "text": "x(1,1)", "bank_ms": 0}),
-    ("accepted_said", 3, "accepted", {"match": "m_7c", "turn": 0, "text": "offer 3", "bank_ms": 250}),
+    ("accepted", 3, "accepted", {"match": "m_7c", "seat": 0, "turn": 0, "action": 4, "text": "x(1,1)", "bank_ms": 0}),
+    ("accepted_document", 3, "accepted", {"match": "m_7c", "seat": 1, "turn": 0, "text": "offer 3", "bank_ms": 250}),
     ("refused", 4, "refused", {
-        "match": "m_7c", "turn": 1, "try": 1, "code": "illegal_action", "message": "1 is o(0,1): the square is taken",
+        "match": "m_7c", "seat": 0, "turn": 1, "try": 1, "code": "illegal_action", "message": "1 is o(0,1): the square is taken",
         "tries_left": 2, "legal": [0, 2, 3]}),
     ("refused_issues", 4, "refused", {
-        "match": "m_7c", "turn": 1, "try": 3, "code": "illegal_action", "message": "2 issues", "tries_left": 0,
+        "match": "m_7c", "seat": 0, "turn": 1, "try": 3, "code": "illegal_action", "message": "2 issues", "tries_left": 0,
         "issues": [{"path": "rules.n", "got": 0.5, "allowed": {"minimum": 1}, "message": "too small"},
-                   {"path": "act", "message": "missing"}], "then": "random"}),
+                   {"path": "act", "message": "missing"}], "applied_policy": "random"}),
     ("refused_unparsed", 4, "refused", {
-        "match": "m_7c", "turn": 0, "try": 1, "code": "unparsed", "message": "these words name no move",
+        "match": "m_7c", "seat": 0, "turn": 0, "try": 1, "code": "unparsed", "message": "these words name no move",
         "tries_left": 2, "legal": [0, 1], "issues": [
             {"path": "", "got": "well", "allowed": "keep or swap", "message": "these words name no move", "code": "unparsed"}]}),
     ("event_move", None, "event", event(5, "move", seat=0, action=4, text="x(1,1)", ms=12, forced=True)),
@@ -270,13 +277,14 @@ SERVER = [
     ("event_phase", None, "event", event(10, "phase", phase="PLAY")),
     ("event_reward", None, "event", event(11, "reward", rewards=[0.5, -1])),
     ("event_presence", None, "event", event(12, "presence", seat=0, online=False, grace_ms=60000)),
-    ("event_view", None, "event", event(13, "phase", phase="PLAY", view={"struct": {"board": "x"}})),
+    ("event_view", None, "event", {
+        "seq": 13, "match": "m_7c", "kind": "phase", "phase": "PLAY", "view": {"struct": {"board": "x"}}}),
     ("match_end", None, "match_end", END),
     ("match_end_short", None, "match_end", {
         "seq": 9, "match": "m_7c", "returns": [0, 0], "outcome": ["draw", "none"], "reason": "finished", "rated": False,
         "record": "/episodes/m_7c"}),
     ("resync", None, "resync", {
-        "seq": 9, "match": "m_7c", "start": {"type": "match_start", **START},
+        "seq": 9, "match": "m_7c", "seat": 0, "start": {"type": "match_start", **START},
         "events": [{"type": "turn", **TURN}, {"type": "event", **event(5, "move", seat=0, action=3, text="x(1,0)", ms=9)}],
         "turn": {"type": "turn", **TURN}, "end": {"type": "match_end", **END}}),
     ("matches", 7, "matches", {"matches": [{
@@ -286,6 +294,8 @@ SERVER = [
             "part": "nim", "game": "nim(pile_sizes=1;3;5;7,is_misere=true)", "matches": 8, "candidates": 1,
             "metrics": ["length"]}]}]}),
     ("enrolled", 4, "enrolled", {"run": "mine", "join": "j_1", "due": 6, "done": 2, "eta_ms": 60000}),
+    ("enrolled_left_out", 4, "enrolled", {
+        "run": "mine", "join": "j_1", "due": 6, "done": 0, "left_out": {"chess": "expected at least 2 candidates, got 1"}}),
     ("progress", None, "progress", {
         "run": "mine", "done": 3, "due": 5, "verdict_so_far": {"nim": {"wins": 2, "draws": 0, "losses": 1}}}),
     ("run_end", None, "run_end", {
@@ -294,7 +304,7 @@ SERVER = [
     ("draining", None, "draining", {"until_ms": 99000, "resume": True}),
     ("error", 12, "error", {
         "code": "illegal_action", "message": "environment 1: 9 is no action of connect_four (0..7)", "fault": "client",
-        "retry": False, "path": "actions", "at": 1, "got": 9, "allowed": [0, 1, 2], "nearest": "0"}),
+        "retry": False, "path": "actions", "index": 1, "got": 9, "allowed": [0, 1, 2], "nearest": "0"}),
     ("error_short", None, "error", {
         "code": "rate_limited", "message": "too fast", "fault": "client", "retry": True, "after_ms": 250}),
 ]

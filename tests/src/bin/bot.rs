@@ -254,7 +254,7 @@ impl Bot {
             // Action ids of free_style: six special actions, then 26 ids per cell, row by row.
             let cell = (choice - 6) / 26;
             let column = ["a", "b", "c", "d", "e"][cell.rem_euclid(5) as usize];
-            act["proposal"] = json!({ "move": format!("{column}{}", cell / 5 + 1) });
+            act["document"] = json!({ "move": format!("{column}{}", cell / 5 + 1) });
         } else {
             act["action"] = choice.into();
         }

@@ -10,6 +10,7 @@ mod once;
 mod policies;
 mod reports;
 mod seasons;
+mod seats;
 mod shards;
 mod skills;
 mod suites;
@@ -198,7 +199,7 @@ fn truncated_line_is_dropped_and_damaged_line_is_reported() {
     assert_eq!(table(&place.evaluate("random", "b", &[])), table(&whole));
     let path = place.of_run("b", "episodes.jsonl");
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replacen("\"ludex\":1", "\"ludex\":x", 1)).unwrap();
+    fs::write(&path, text.replacen("\"ludex\":2", "\"ludex\":x", 1)).unwrap();
     let error = place.evaluate("random", "b", &[]);
     assert!(error.fails().contains("episodes.jsonl: line 1 is damaged"), "{}", error.err);
 }

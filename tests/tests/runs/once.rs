@@ -22,7 +22,7 @@ id = "cards"
 game = "battle_cards(format=match,rounds=3,revise=alternate)"
 schedule = "against"
 opponents = ["random", "anchor level=1"]
-once = ["initial"]
+cache_answers = ["initial"]
 blocks = 3
 
 [[part]]
@@ -50,9 +50,9 @@ fn first_plans(records: &[Record], part: &str) -> (BTreeMap<(String, u32), BTree
         let moves = record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None });
         let mut seen = BTreeSet::new();
         for m in moves.filter(|m| seen.insert(m.seat)) {
-            let MoveRecord { seat, action, said, notes, .. } = m;
+            let MoveRecord { seat, action, document, notes, .. } = m;
             let name = record.header.seats[*seat as usize].name.clone();
-            plans.entry((name, *seat)).or_default().insert(format!("{action:?} {said:?}"));
+            plans.entry((name, *seat)).or_default().insert(format!("{action:?} {document:?}"));
             again += usize::from(notes.as_ref().is_some_and(|notes| notes.more.contains_key("once")));
         }
     }
@@ -71,7 +71,7 @@ fn cached_reply_is_used_in_all_matches_of_its_seat() {
     // Three agents on two seats cause six requests, and 12 matches have 24 first plans.
     assert_eq!((plans.len(), again), (6, 18), "{plans:?}");
     assert!(plans.values().all(|said| said.len() == 1), "{plans:?}");
-    let kept = lines(&place.path("ludex-data/runs/one"), "once.jsonl");
+    let kept = lines(&place.path("ludex-data/runs/one"), "answers.jsonl");
     assert!(kept.iter().all(|line| line["phase"] == "initial" && line["asked"].as_str().unwrap().len() == 64));
     // In the part `anew`, every agent gets a request in each match.
     let (plans, again) = first_plans(&all, "anew");
@@ -105,7 +105,7 @@ fn cached_reply_costs_one_call() {
     let calls = lines(&place.path("ludex-data/runs/whole"), "calls.jsonl");
     let verified = place.ludex(&["verify", "whole"]);
     assert!(verified.well().contains("complete: all 16"), "{}", verified.out);
-    // First turns, in the part with `once`, that caused a paid call: one per seat.
+    // First turns, in the part with `cache_answers`, that caused a paid call: one per seat.
     let paid: BTreeSet<(String, u64)> = calls
         .iter()
         .filter(|call| call["episode"].as_str().unwrap().contains(".cards.") && turn_of(call) == 0)
@@ -119,7 +119,7 @@ fn cached_reply_costs_one_call() {
     let cut = killed(&place, "cut", &line, 4, 20_000);
     assert_eq!(cut.json()["end"], "done");
     assert!(place.ludex(&["verify", "cut"]).well().contains("complete: all 16"));
-    let questions = lines(&place.path("ludex-data/runs/cut"), "once.jsonl");
+    let questions = lines(&place.path("ludex-data/runs/cut"), "answers.jsonl");
     let asked: BTreeSet<String> =
         questions.iter().map(|q| format!("{} {} {} {}", q["agent"], q["game"], q["seat"], q["asked"])).collect();
     assert_eq!(asked.len(), questions.len(), "a request was repeated");

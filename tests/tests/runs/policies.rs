@@ -69,7 +69,7 @@ fn damaged_documents_forfeit_a_round() {
                         continue;
                     }
                     (0..2).for_each(|k| forced[k] += usize::from(counts[k] == 2));
-                    assert_eq!(m.said, Some(json!({"none": true})), "{m:?}");
+                    assert_eq!(m.document, Some(json!({"none": true})), "{m:?}");
                     let [before, after] = [step.before, step.after].map(|state| state.view(Viewer::Seat(seat)).value());
                     let rounds = before["history"].as_array().unwrap().len();
                     failed.push(rounds);

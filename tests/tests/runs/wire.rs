@@ -1,6 +1,6 @@
 //! Remote runs: results equal those of a local run, even if server and client are killed; and refused enrolments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use ludex_arena::suites::Suites;
 use ludex_env::Stream;
 use ludex_env::check::scaled;
-use ludex_protocol::record::Record;
+use ludex_protocol::record::{Outcome, Record};
 use ludex_server::Config;
 use ludex_server::operators::{EndedBy, end_match};
 use ludex_tests::bot::first;
@@ -72,13 +72,82 @@ order = "shuffled"
 blocks = 4
 "#;
 
-/// Agent whose moves depend only on its view.
-const AGENT: &str = "mcts sims=120 seed=7";
+/// Suite in which the agent has several seats of a match, variants, and answers that are kept.
+const TEAMS: &str = r#"
+name = "teams"
+version = 1
+title = "Several seats"
+[[variant]]
+name = "bold"
+parts = ["lines"]
+[[variant]]
+name = "calm"
+parts = ["lines"]
+[[part]]
+id = "peasants"
+game = "fight_the_landlord"
+schedule = "against"
+opponents = ["random"]
+tables = ["abb", "baa"]
+blocks = 2
+[[part]]
+id = "plans"
+game = "battle_cards(format=match,rounds=3,revise=alternate)"
+schedule = "against"
+opponents = ["anchor level=1"]
+cache_answers = ["initial"]
+blocks = 2
+[[part]]
+id = "lines"
+game = "tic_tac_toe"
+schedule = "against"
+opponents = ["random"]
+blocks = 1
+"#;
 
-fn suite_file(folder: &Path) -> String {
-    let file = folder.join("little.toml");
-    fs::write(&file, SUITE).expect("a file");
-    file.display().to_string()
+/// A suite, and an agent whose moves depend only on its view.
+struct Trial {
+    name: &'static str,
+    suite: &'static str,
+    agent: &'static str,
+    jobs: &'static str,
+}
+
+const LITTLE: Trial = Trial { name: "little", suite: SUITE, agent: "mcts sims=120 seed=7", jobs: "3" };
+/// With one match at a time, the episodes that ask for kept answers are the same in every run.
+const SEVERAL: Trial = Trial { name: "teams", suite: TEAMS, agent: "random seed=7", jobs: "1" };
+
+impl Trial {
+    fn file(&self, folder: &Path) -> String {
+        let file = folder.join(format!("{}.toml", self.name));
+        fs::write(&file, self.suite).expect("a file");
+        file.display().to_string()
+    }
+
+    /// Returns the command that plays the run as a client.
+    fn join(&self, address: SocketAddr, run: &str) -> Command {
+        let mut command = Command::new(PROGRAM);
+        let url = format!("ws://{address}");
+        command.args(["join", &url, "--suite", self.name, "--run", run, "--agent", self.agent, "--name", "cand"]);
+        command.args(["--jobs", self.jobs, "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Plays a run of the server again in this process, with the same suite, name and secret, and returns its records
+    /// and its verdict.
+    fn here(&self, folder: &Path, run: &Path) -> (BTreeMap<String, String>, Value) {
+        let data = folder.join("here");
+        fs::create_dir_all(&data).expect("a folder");
+        fs::write(data.join("agents.toml"), format!("[agents.cand]\nspec = \"{}\"\n", self.agent)).expect("a file");
+        let about: Value = serde_json::from_slice(&fs::read(run.join("run.json")).expect("settings")).expect("JSON");
+        let secret = about["seeds"]["secret"].as_str().expect("a secret").to_owned();
+        let name = about["run"].as_str().expect("a name").to_owned();
+        let (suite, data_text) = (self.file(folder), data.display().to_string());
+        let words = ["evaluate", "--agent", "cand", "--suite", &suite, "--run", &name, "--data", &data_text];
+        let more = ["--jobs", self.jobs, "--seed-secret", &secret, "--seed-sharing", "once", "--json"];
+        let told = ludex(&[&words[..], &more].concat());
+        (records(&data, &name), verdict(&told["parts"]))
+    }
 }
 
 fn ludex(words: &[&str]) -> Value {
@@ -88,13 +157,13 @@ fn ludex(words: &[&str]) -> Value {
 }
 
 /// Returns the records of a run by episode, one line each. Values that differ between machines and days are removed:
-/// times, the clock, and the description of each seat's agent.
+/// times, the clock, flags, and the description of each seat's agent.
 fn records(data: &Path, run: &str) -> BTreeMap<String, String> {
     let text = fs::read_to_string(data.join("runs").join(run).join("episodes.jsonl")).expect("records");
     let plain = |line: &str| {
         let record: Record = serde_json::from_str(line).expect("a record");
         let mut value = serde_json::to_value(&record).expect("a tree");
-        for key in ["started", "ended", "clock", "digest", "stall_ms"] {
+        for key in ["started", "ended", "clock", "digest", "stall_ms", "flags"] {
             value.as_object_mut().expect("an object").remove(key);
         }
         for seat in value["seats"].as_array_mut().expect("seats") {
@@ -115,21 +184,6 @@ fn verdict(parts: &Value) -> Value {
     json!(parts.as_array().expect("parts").iter().map(row).collect::<Vec<_>>())
 }
 
-/// Plays a run of the server again in this process, with the same suite, name and secret, and returns its records and
-/// its verdict.
-fn here(folder: &Path, run: &Path) -> (BTreeMap<String, String>, Value) {
-    let data = folder.join("here");
-    fs::create_dir_all(&data).expect("a folder");
-    fs::write(data.join("agents.toml"), format!("[agents.cand]\nspec = \"{AGENT}\"\n")).expect("a file");
-    let about: Value = serde_json::from_slice(&fs::read(run.join("run.json")).expect("settings")).expect("JSON");
-    let secret = about["seeds"]["secret"].as_str().expect("a secret").to_owned();
-    let name = about["run"].as_str().expect("a name").to_owned();
-    let (suite, data_text) = (suite_file(folder), data.display().to_string());
-    let words = ["evaluate", "--agent", "cand", "--suite", &suite, "--run", &name, "--data", &data_text];
-    let told = ludex(&[&words[..], &["--seed-secret", &secret, "--seed-sharing", "once", "--json"]].concat());
-    (records(&data, &name), verdict(&told["parts"]))
-}
-
 fn same(far: &BTreeMap<String, String>, near: &BTreeMap<String, String>) {
     assert_eq!(far.keys().collect::<Vec<_>>(), near.keys().collect::<Vec<_>>());
     for (episode, record) in near {
@@ -137,39 +191,36 @@ fn same(far: &BTreeMap<String, String>, near: &BTreeMap<String, String>) {
     }
 }
 
-fn join(address: SocketAddr, run: &str) -> Command {
-    let mut command = Command::new(PROGRAM);
-    let url = format!("ws://{address}");
-    command.args(["join", &url, "--suite", "little", "--run", run, "--agent", AGENT, "--name", "cand", "--jobs", "3"]);
-    command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-/// Returns the last line that `ludex join` printed.
-fn last_report(child: Child) -> Value {
+/// Returns the last line that `ludex join` printed; `None` if the server was away for longer than the client waits.
+fn last_report(child: Child) -> Option<Value> {
     let output = child.wait_with_output().expect("its end");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    let told = String::from_utf8_lossy(&output.stderr);
+    if told.contains("reconnecting failed") {
+        return None;
+    }
+    assert!(output.status.success(), "{told}");
+    Some(serde_json::from_slice(&output.stdout).expect("JSON"))
 }
 
-#[test]
-fn remote_run_with_kills_equals_local_run() {
+/// Plays one run in peace, and one in which server and client are killed repeatedly. Both must equal local runs. Returns
+/// the folder of the data.
+fn equals_local_runs(trial: &Trial) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));
-    let suite = suite_file(folder.path());
+    let suite = trial.file(folder.path());
     let options = ["--suite", suite.as_str(), "--limit", "grace_ms=1500"];
     let mut server = Process::start(PROGRAM, &data, &log, None, &options);
     let address = server.address;
     // The first run is not interrupted.
-    let calm = last_report(join(address, "calm").spawn().expect("the program"));
+    let calm = last_report(trial.join(address, "calm").spawn().expect("the program")).expect("a report");
     assert_eq!(calm["reason"], "done");
-    let (near, near_verdict) = here(folder.path(), &data.join("runs/calm"));
+    let (near, near_verdict) = trial.here(folder.path(), &data.join("runs/calm"));
     let far = records(&data, "calm");
     same(&far, &near);
     assert_eq!(verdict(&calm["verdict"]["parts"]), near_verdict);
     // In the second run, server and client are killed repeatedly.
     let mut rng = Stream::from_text("ludex-tests:wire");
-    let mut client = join(address, "rough").spawn().expect("the program");
+    let mut client = trial.join(address, "rough").spawn().expect("the program");
     let done =
         |data: &Path| fs::read_to_string(data.join("runs/rough/episodes.jsonl")).map_or(0, |t| t.lines().count());
     for kill in 0..scaled(10) {
@@ -186,15 +237,21 @@ fn remote_run_with_kills_equals_local_run() {
                 // Waits longer than the server stores the client's session.
                 std::thread::sleep(Duration::from_millis(2_000));
             }
-            client = join(address, "rough").spawn().expect("the program");
+            client = trial.join(address, "rough").spawn().expect("the program");
         } else {
             server.kill();
             server = Process::start(PROGRAM, &data, &log, Some(address), &options);
         }
     }
-    let rough = last_report(client);
+    // The same command continues the run.
+    let rough = loop {
+        match last_report(client) {
+            Some(report) => break report,
+            None => client = trial.join(address, "rough").spawn().expect("the program"),
+        }
+    };
     assert_eq!(rough["reason"], "done");
-    let (near, near_verdict) = here(folder.path(), &data.join("runs/rough"));
+    let (near, near_verdict) = trial.here(folder.path(), &data.join("runs/rough"));
     same(&records(&data, "rough"), &near);
     assert_eq!(verdict(&rough["verdict"]["parts"]), near_verdict);
     // Anyone can verify the run from its files.
@@ -202,6 +259,32 @@ fn remote_run_with_kills_equals_local_run() {
     let told = String::from_utf8_lossy(&audit.stdout);
     assert!(audit.status.success() && told.contains("complete"), "{told}");
     server.has_not_panicked();
+    folder
+}
+
+#[test]
+fn remote_run_with_kills_equals_local_run() {
+    equals_local_runs(&LITTLE);
+}
+
+#[test]
+fn client_plays_several_seats_variants_and_kept_answers() {
+    let folder = equals_local_runs(&SEVERAL);
+    let text = fs::read_to_string(folder.path().join("data/runs/calm/episodes.jsonl")).expect("records");
+    let records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    let of = |part: &str| records.iter().filter(|r| r.header.episode.contains(part)).collect::<Vec<_>>();
+    for record in of(".peasants.") {
+        let own = record.header.seats.iter().filter(|seat| seat.name == "cand").count();
+        assert_eq!(record.header.flags.contains(&"multi_seat".to_owned()), own == 2, "{:?}", record.header);
+        // The landlord alone, or both peasants.
+        assert!(!record.footer.outcome.contains(&Outcome::Draw), "{:?}", record.footer);
+        assert!(record.footer.outcome.contains(&Outcome::Win), "{:?}", record.footer);
+    }
+    let names: BTreeSet<&str> = of(".lines.").iter().flat_map(|r| &r.header.seats).map(|seat| &*seat.name).collect();
+    assert!(["cand / bold", "cand / calm"].iter().all(|name| names.contains(name)), "{names:?}");
+    // Each side is asked for its first plan in one match, and the plan is played again in the other match.
+    let kept = text.matches("\"once\":\"calm.plans.").count();
+    assert!(kept >= 2, "{text}");
 }
 
 async fn server(change: impl FnOnce(&mut Config)) -> Server {
@@ -291,7 +374,7 @@ async fn invalid_enrolment_errors_contain_the_field_path() {
         seeds
     };
     assert!(seeds.iter().all(Value::is_string), "released: {seeds:?}");
-    let distinct: std::collections::BTreeSet<String> = seeds.iter().map(Value::to_string).collect();
+    let distinct: BTreeSet<String> = seeds.iter().map(Value::to_string).collect();
     assert_eq!(distinct.len(), 16, "a candidate got the same deal twice");
     server.stop().stopped().await;
 }
@@ -505,7 +588,7 @@ fn remote_tournament_equals_local_tournament() {
         }
     });
     let used = cpu_ms(cup.id());
-    let far = last_report(cup);
+    let far = last_report(cup).expect("a report");
     let mut table = points(&far);
     assert_eq!(table.remove(&format!("b{many}")).as_deref(), Some("0.0"), "{far}");
     let missing = far["entrants"].as_array().unwrap().iter().find(|row| row["name"] == format!("b{many}")).unwrap();

@@ -286,7 +286,7 @@ async fn documents_are_accepted_as_moves_in_gym_and_matches() {
             (Some("name"), _) => json!({"number": 9}),
             _ => json!({"swap": false, "say": "kept"}),
         };
-        async move { Ok::<_, Failure>(TurnReply::proposal(document)) }
+        async move { Ok::<_, Failure>(TurnReply::document(document)) }
     };
     let join = Join { against: Some(vec!["random".into()]), seat: Some(0), ..Join::new("naming") };
     let played = play(&url, options("speaker", Encoding::Json), join, agent).await.unwrap();

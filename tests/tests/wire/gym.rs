@@ -122,7 +122,7 @@ async fn step_with_one_invalid_action_is_refused() {
     c.call("step", json!({"env": env, "actions": [0, 1, 2]})).await;
     let e = c.call("step", json!({"env": env, "actions": [3, 1, 3]})).await;
     is_error(&e, "illegal_action", "actions");
-    assert_eq!((&e["at"], &e["got"]), (&json!(1), &json!(1)));
+    assert_eq!((&e["index"], &e["got"]), (&json!(1), &json!(1)));
     assert_eq!(numbers(&e["allowed"]), [0, 2, 3, 4, 5, 6, 7, 8]);
     for (fields, code, path) in [
         (json!({"actions": [0]}), "bad_shape", "actions"),
@@ -180,7 +180,7 @@ async fn reset_works_in_every_autoreset_mode() {
     let b = win(&mut c, envs[2]).await;
     assert_eq!((&b["terminated"], &b["final"]), (&json!([1]), &Value::Null));
     let e = c.call("step", json!({"env": envs[2], "actions": [8]})).await;
-    assert_eq!((&e["code"], &e["at"]), (&json!("env_over"), &json!(0)));
+    assert_eq!((&e["code"], &e["index"]), (&json!("env_over"), &json!(0)));
     let b = c.call("reset", json!({"env": envs[2], "envs": [0]})).await;
     assert_eq!((&b["length"], &b["episode"]), (&json!([0]), &json!([1])));
     server.stop().stopped().await;
@@ -355,7 +355,7 @@ async fn clone_and_restore_preserve_running_episodes() {
         let envs: Vec<usize> = (0..items.as_array().unwrap().len()).collect();
         let e = c.call("restore", json!({"env": env, "envs": envs, "items": items})).await;
         is_error(&e, "bad_snapshot", "items");
-        assert_eq!(e["at"], at);
+        assert_eq!(e["index"], at);
         let said = format!("expected an item returned by `snapshot` at index {at}, got undecodable bytes");
         assert_eq!(e["message"], said);
     }

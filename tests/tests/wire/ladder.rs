@@ -245,7 +245,7 @@ async fn ladder_survives_server_kills() {
 #[tokio::test]
 async fn standings_are_frozen_when_season_ends() {
     let folder = tempfile::tempdir().expect("a folder");
-    let season = |name: &str, end: Option<i64>| Season { name: name.to_owned(), begin: 0, end };
+    let season = |name: &str, end: Option<i64>| Season { name: name.to_owned(), begin: 0, end, every: None };
     let first = LadderTerms { seasons: vec![season("one", None)], ..terms(FREE) };
     let server = Server::start_in(folder.path(), |config| config.ladders = vec![first]).await;
     let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
@@ -298,7 +298,7 @@ async fn standings_are_frozen_when_season_ends() {
 async fn records_of_frozen_season_are_streamed_in_order_of_release() {
     let folder = tempfile::tempdir().expect("a folder");
     let start = async |name: &str| {
-        let seasons = vec![Season { name: name.to_owned(), begin: 0, end: None }];
+        let seasons = vec![Season { name: name.to_owned(), begin: 0, end: None, every: None }];
         let ladder = LadderTerms { seasons, ..terms(FREE) };
         let server = Server::start_in(folder.path(), |config| config.ladders = vec![ladder]).await;
         until(server.address, "/ladders/tic_tac_toe", |page| page["season"]["name"] == name).await;

@@ -364,7 +364,7 @@ async fn acts_require_current_turn_and_try() {
     let refused = x.act(&turn, json!({"action": 9})).await;
     assert_eq!((&refused["type"], &refused["try"], &refused["tries_left"]), (&json!("refused"), &json!(1), &json!(2)));
     assert_eq!((&refused["code"], refused["legal"].as_array().unwrap().len()), (&json!("illegal_action"), 9));
-    assert!(refused["then"].is_null());
+    assert!(refused["applied_policy"].is_null());
     let known = x.act(&turn, json!({"action": 9})).await;
     assert_eq!((&known["type"], &known["try"]), (&json!("refused"), &json!(1)), "the first answer again");
     is_error(&x.act(&turn, json!({"action": 4})).await, "conflict");
@@ -455,9 +455,9 @@ async fn illegal_moves_follow_policy() {
         assert_eq!(x.act(&turn, json!({"action": -5})).await["tries_left"], 1);
         let mut second = turn.clone();
         second["try"] = json!(1);
-        let refused = x.act(&second, json!({"proposal": {"a": 1}})).await;
+        let refused = x.act(&second, json!({"document": {"a": 1}})).await;
         assert_eq!(
-            (&refused["type"], &refused["tries_left"], &refused["then"]),
+            (&refused["type"], &refused["tries_left"], &refused["applied_policy"]),
             (&json!("refused"), &json!(0), &json!(word))
         );
         let id = turn["match"].as_str().unwrap().to_owned();

@@ -191,7 +191,7 @@ fn both(game: &GameRef, mut worlds: [MatchMachine; 2], rng: &mut Stream) -> Vec<
         if !refused && action.is_some_and(|a| !legal[1].iter().any(|&b| i64::from(b) == a)) {
             break;
         }
-        let act = Act { action, proposal: said, ..act };
+        let act = Act { action, document: said, ..act };
         now += 5;
         let input = || Input::Act { seat, re: 1, act: Box::new(act.clone()) };
         let played = worlds.each_mut().map(|m| m.handle(now, input()));
@@ -352,7 +352,7 @@ fn joint_turn_kept(game: &GameRef, rng: &mut Stream) -> Option<&'static str> {
         let other = if said.is_some() { None } else { any(rng) };
         let first = vec![act(turn, 0, any(rng))];
         let bad = Some(i64::from(game.spec().actions) + 5);
-        let second = vec![act(turn, 0, bad), Act { proposal: said, ..act(turn, 1, other) }];
+        let second = vec![act(turn, 0, bad), Act { document: said, ..act(turn, 1, other) }];
         let mut play = |w: usize, acts: Vec<Act>| -> Vec<Output> {
             let input = |act| Input::Act { seat: *seat, re: 1, act: Box::new(act) };
             acts.into_iter().flat_map(|act| worlds[w].handle(1, input(act))).collect()

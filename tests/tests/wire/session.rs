@@ -288,7 +288,7 @@ async fn invalid_frames_close_with_documented_code() {
     let e = c.call("describe", json!({"game": "t".repeat(101)})).await;
     assert_eq!((&e["code"], &e["path"]), (&json!("too_large"), &json!("game")));
     let e = c.call("open", json!({"game": "tic_tac_toe", "seats": ["agent", "r".repeat(101)]})).await;
-    assert_eq!((&e["code"], &e["path"], &e["at"]), (&json!("too_large"), &json!("seats"), &json!(1)));
+    assert_eq!((&e["code"], &e["path"], &e["index"]), (&json!("too_large"), &json!("seats"), &json!(1)));
     let mut deep = json!(1);
     for _ in 0..10 {
         deep = json!([deep]);

@@ -79,7 +79,7 @@ impl Hub {
 
     /// Returns true if an agent with this name and owner has a seat in a match.
     pub fn plays_in(&self, id: &str, agent: &str, owner: Option<&str>) -> bool {
-        self.sessions.by_agent(agent, owner).iter().any(|session| session.seat(id).is_some())
+        self.sessions.by_agent(agent, owner).iter().any(|session| session.plays_in(id))
     }
 
     /// Returns the public data of an episode as JSON, computed as a job of `owner`: the record if it is released, else the

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{AcceptedMove, LogRow, MatchSetup};
-use ludex_protocol::record::{AgentKind, EndReason, Header, MoveRecord, Record, RecordEvent};
+use ludex_protocol::record::{EndReason, Header, MoveRecord, Record, RecordEvent};
 use ludex_store::{SessionRow, StoreError, StoredMatch, Write};
 
 use super::Hub;
@@ -132,7 +132,7 @@ impl Hub {
     /// Creates a substitute for a session that is missing in the store, to reserve the session's seat. Only `reclaim`
     /// can find the substitute.
     fn lost_session(self: &Arc<Self>, id: &str, agent: &str, owner: Option<String>) -> Arc<Session> {
-        let about = ClientInfo { agent: agent.to_owned(), version: None, kind: AgentKind::Bot, owner };
+        let about = ClientInfo { agent: agent.to_owned(), owner, ..ClientInfo::default() };
         let session = self.sessions.restore(id.to_owned(), about, None, None);
         let number = self.sessions.wait_of(&session);
         self.wait_for(session.clone(), number, self.grace());
@@ -150,7 +150,7 @@ impl Hub {
         if let Some(pair) = setup.pair.as_deref().filter(|_| setup.run.is_none()) {
             self.lobby.lock().pairs.goes_on(pair, &kept.row.id);
         }
-        setup.seats.iter().filter_map(|s| s.join.as_deref()).for_each(|join| self.lobby.lock().continues(join));
+        setup.joins().into_iter().for_each(|join| self.lobby.lock().continues(join));
         self.continue_with(&kept, occupants).await?;
         self.counts(1);
         Ok(())
@@ -283,7 +283,7 @@ pub(super) fn rows_of(kept: &StoredMatch) -> Result<Vec<LogRow>, String> {
 fn rows_of_record(record: &Record, skip_forced: bool) -> Vec<LogRow> {
     // The machine plays the start by itself.
     let moves = record.events.iter().skip(record.header.start as usize).filter_map(|event| match event {
-        RecordEvent::Move(m) if m.action.is_some() || m.said.is_some() => Some(m),
+        RecordEvent::Move(m) if m.action.is_some() || m.document.is_some() => Some(m),
         _ => None,
     });
     let made = moves.filter(|m| !(skip_forced && m.forced && m.tries.is_empty()));

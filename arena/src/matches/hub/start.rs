@@ -118,6 +118,9 @@ impl Hub {
     ) {
         setup.header.seats = seats.iter().map(|s| s.seat.clone()).collect();
         setup.seats = seats.iter().map(|s| s.setup.clone()).collect();
+        if setup.joins().len() < setup.seats.iter().filter(|seat| seat.join.is_some()).count() {
+            setup.header.flags.push(ludex_referee::result::MULTI_SEAT.to_owned());
+        }
         let started_ms = ludex_play::time::epoch_ms();
         let draft = RowDraft { seats: seats.iter().map(Into::into).collect(), turn, label, started_ms };
         let occupants: Vec<Occupant> = seats.into_iter().map(|s| s.occupant).collect();
@@ -228,9 +231,9 @@ impl Hub {
         self.live.lock().insert(id.clone(), handle.clone());
         for (seat, session) in occupants.iter().enumerate().filter_map(|(seat, o)| Some((seat, o.session()?))) {
             session.take_seat(id, handle, seat);
-            if !handle.live() {
-                session.ended(id);
-            }
+        }
+        if !handle.live() {
+            handle.holders().iter().for_each(|session| session.ended(id));
         }
     }
 

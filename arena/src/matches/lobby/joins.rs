@@ -144,7 +144,7 @@ impl Lobby {
 
     /// Adds a pending match, which starts as soon as the holders of its tickets have joined.
     pub(in crate::matches) fn plan(&mut self, planned: PendingMatch) {
-        let tickets: Vec<String> = planned.tickets().into_keys().map(str::to_owned).collect();
+        let tickets: Vec<String> = planned.tickets().into_iter().map(str::to_owned).collect();
         self.plan.add(planned);
         // A client may already hold its ticket.
         for id in tickets.iter().filter_map(|ticket| self.join_of(ticket)).collect::<Vec<_>>() {

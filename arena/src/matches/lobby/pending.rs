@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ludex_gym::opponents::Opponent;
 use ludex_play::machine::interface::MatchSetup;
+use ludex_play::machine::known_answers::KnownAnswers;
 use ludex_store::StoredMatch;
 
 use crate::matches::plan::AgentOptions;
@@ -22,20 +23,26 @@ pub struct PendingMatch {
 /// Player of a seat in a pending match.
 pub enum PlannedSeat {
     /// Client that holds this ticket.
-    Ticket(String),
+    Ticket {
+        ticket: String,
+        /// Name of the player in the record: that of the agent, with its variant if it has one.
+        name: String,
+        /// Variant of the agent that plays, for `match_start`.
+        variant: Option<String>,
+        /// Earlier answers of the client, which the host plays again.
+        known: KnownAnswers,
+    },
     Agent(Opponent, AgentOptions),
 }
 
 impl PendingMatch {
-    /// Returns the tickets of the match, each with the number of seats that its holder plays.
-    pub(super) fn tickets(&self) -> BTreeMap<&str, u32> {
-        let mut tickets = BTreeMap::new();
-        for seat in &self.seats {
-            if let PlannedSeat::Ticket(ticket) = seat {
-                *tickets.entry(ticket.as_str()).or_default() += 1;
-            }
-        }
-        tickets
+    /// Returns the tickets of the match, each once, even if its holder plays several seats.
+    pub(super) fn tickets(&self) -> BTreeSet<&str> {
+        let tickets = self.seats.iter().filter_map(|seat| match seat {
+            PlannedSeat::Ticket { ticket, .. } => Some(ticket.as_str()),
+            PlannedSeat::Agent(..) => None,
+        });
+        tickets.collect()
     }
 }
 
@@ -60,7 +67,7 @@ impl PendingMatches {
         if tickets.is_empty() {
             self.free.insert(n);
         }
-        for ticket in tickets.into_keys() {
+        for ticket in tickets {
             self.by_ticket.entry(ticket.to_owned()).or_default().insert(n);
         }
         self.matches.insert(n, planned);
@@ -80,7 +87,7 @@ impl PendingMatches {
     pub(super) fn take(&mut self, n: u64) -> Option<PendingMatch> {
         let planned = self.matches.remove(&n)?;
         self.free.remove(&n);
-        for ticket in planned.tickets().into_keys() {
+        for ticket in planned.tickets() {
             if let Some(of) = self.by_ticket.get_mut(ticket) {
                 of.remove(&n);
                 if of.is_empty() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indicatif::ProgressBar;
 use ludex_client::{Client, Failure, Handler, MatchResult, Options, Player, TurnReply, TurnRequest};
 use ludex_play::remote_agent::RemoteAgent;
-use ludex_protocol::message::{Enrol, MatchEvent, MatchStart, Progress, Resync, RunEnd};
+use ludex_protocol::message::{Enrol, Enrolled, MatchEvent, MatchStart, Progress, Resync, RunEnd};
 use serde_json::{Value, json};
 
 use crate::commands::print;
@@ -72,6 +72,12 @@ impl Handler for ProgressAgent {
 
     fn ended(&self, played: &MatchResult) {
         self.agent.ended(played);
+    }
+
+    fn enrolled(&self, enrolled: &Enrolled) {
+        for (part, why) in &enrolled.left_out {
+            self.bar.suspend(|| eprintln!("ludex: the run leaves out {part}: {why}"));
+        }
     }
 
     fn progress(&self, progress: &Progress) {

@@ -81,7 +81,7 @@ impl Game for Naming {
             tensor: None,
             info: None,
             openspiel: None,
-            proposals: Some([("name".to_owned(), name), ("swap/first".to_owned(), swap)].into()),
+            document_schemas: Some([("name".to_owned(), name), ("swap/first".to_owned(), swap)].into()),
         }
     }
 

@@ -19,15 +19,34 @@ class AgentId(TypedDict):
             `A-Za-z0-9._-`.
         version: Version of the agent.
         kind: Kind of the agent; default `bot`.
+        model: Model that the agent is based on.
+        price: Prices of the model, from which the server computes the cost of moves whose
+            notes have tokens and no `usd`.
     """
 
     name: str
     version: NotRequired[str | None]
     kind: NotRequired[AgentKind | None]
+    model: NotRequired[str | None]
+    price: NotRequired[TokenPrice | None]
 
 
 AgentKind: TypeAlias = Literal["bot", "llm", "human", "learner"]
 """Kind of an agent."""
+
+
+_TokenPrice = TypedDict("_TokenPrice", {"in": "float"})
+
+
+class TokenPrice(_TokenPrice):
+    """Prices of a model, in US dollars per million tokens.
+
+    Attributes:
+        in: Price of input tokens.
+        out: Price of output tokens.
+    """
+
+    out: float
 
 
 class ResumeSession(TypedDict):
@@ -41,7 +60,11 @@ class ResumeSession(TypedDict):
 
     session: str
     key: str
-    seen: NotRequired[dict[str, int]]
+    seen: NotRequired[dict[str, SeenFrames]]
+
+
+SeenFrames: TypeAlias = "int | dict[str, int]"
+"""The last processed `seq` of a match, for one seat or for several."""
 
 
 class Hello(TypedDict):
@@ -433,35 +456,39 @@ _Act = TypedDict("_Act", {"try": "NotRequired[int]"})
 
 
 class Act(_Act):
-    """`act`: plays a move in a match. Exactly one of `action`, `text` and `proposal` must be
+    """`act`: plays a move in a match. Exactly one of `action`, `text` and `document` must be
     present.
 
     Attributes:
         match: Id of the match.
+        seat: Seat of the client; may be absent while the session holds one seat of the match.
         turn: Value of `turn` in the server's `turn` message.
         try: Number of earlier refusals in this turn, from 0.
         action: Move as an action id.
         text: Move as text, in the game's notation.
-        proposal: Move as a document.
+        document: Move as a document.
         notes: Notes of the agent that accompany the move.
     """
 
     match: str
+    seat: NotRequired[int | None]
     turn: int
     action: NotRequired[int | None]
     text: NotRequired[str | None]
-    proposal: NotRequired[Any]
+    document: NotRequired[Any]
     notes: NotRequired[Notes | None]
 
 
 class Resign(TypedDict):
-    """`resign`: resigns a match.
+    """`resign`: resigns a seat of a match.
 
     Attributes:
         match: Id of the match.
+        seat: Seat of the client; may be absent while the session holds one seat of the match.
     """
 
     match: str
+    seat: NotRequired[int | None]
 
 
 class ListMatches(TypedDict):
@@ -512,10 +539,12 @@ class Ack(TypedDict):
 
     Attributes:
         match: Id of the match.
+        seat: Seat of the client; may be absent while the session holds one seat of the match.
         seq: Number of the last message processed.
     """
 
     match: str
+    seat: NotRequired[int | None]
     seq: int
 
 
@@ -534,6 +563,9 @@ class Enrol(TypedDict):
         slots: Maximum number of simultaneous matches.
         only: Ids of the suite's parts to play; empty: all parts.
         roles: Server agents for the roles of the suite, by role name.
+        variants: Labels of the agent's variants, for example its settings to compare; empty:
+            none. Each variant plays the whole run as a candidate of its own, with other
+            deals. `match_start.variant` names the variant of a match.
         candidates: Number of candidates. The run starts when all candidates have enrolled.
         rated: True if the run's matches count for ratings. A run with `false` belongs to no
             season. Only the run's first request sets this value.
@@ -548,6 +580,7 @@ class Enrol(TypedDict):
     slots: NotRequired[int]
     only: NotRequired[list[str]]
     roles: NotRequired[dict[str, list[str]]]
+    variants: NotRequired[list[str]]
     candidates: NotRequired[int]
     rated: NotRequired[bool]
     views: NotRequired[list[MatchView]]
@@ -579,8 +612,8 @@ class Limits(TypedDict):
             `too_large`.
         request_bytes: Maximum size in bytes of all messages except `reset`, `step`,
             `restore`, `clone` and `snapshot`.
-        list: Maximum number of entries of one list or map. `batch` limits lists with one
-            entry per environment.
+        list_entries: Maximum number of entries of one list or map. `batch` limits lists with
+            one entry per environment.
         depth: Maximum nesting depth of maps and lists, including the message itself.
         window: Maximum number of requests without a reply.
         requests_per_s: Maximum requests per second, averaged over a few seconds; 0: no limit.
@@ -596,12 +629,15 @@ class Limits(TypedDict):
         owner_envs: Maximum number of environments over all sessions of one owner.
         owner_matches: Maximum number of matches over all sessions of one owner.
         owner_joins: Maximum number of joins over all sessions of one owner.
-        owner_said_bytes: Maximum memory in bytes for documents in the environments of all
+        owner_document_bytes: Maximum memory in bytes for documents in the environments of all
             sessions of one owner.
         owner_runs: Maximum number of unfinished runs per owner.
         text_bytes: Maximum size in bytes of one text in a message, such as a name, the text
             of a move or a document.
-        notes_bytes: Maximum size of the notes of one act, in bytes of JSON.
+        notes_bytes: Maximum size of the notes of one act, in bytes of JSON, without the texts
+            that `transcript_bytes` limits.
+        transcript_bytes: Maximum size in bytes of the texts `prompt`, `answer` and
+            `reasoning` in the notes of one act.
         idle_ms: Milliseconds without a message after which a connection without seats and
             environments is closed.
         grace_ms: Milliseconds for which a disconnected session can be resumed and its seats
@@ -623,7 +659,7 @@ class Limits(TypedDict):
     frame_bytes: NotRequired[int]
     message_bytes: NotRequired[int]
     request_bytes: NotRequired[int]
-    list: NotRequired[int]
+    list_entries: NotRequired[int]
     depth: NotRequired[int]
     window: NotRequired[int]
     requests_per_s: NotRequired[int]
@@ -637,10 +673,11 @@ class Limits(TypedDict):
     owner_envs: NotRequired[int]
     owner_matches: NotRequired[int]
     owner_joins: NotRequired[int]
-    owner_said_bytes: NotRequired[int]
+    owner_document_bytes: NotRequired[int]
     owner_runs: NotRequired[int]
     text_bytes: NotRequired[int]
     notes_bytes: NotRequired[int]
+    transcript_bytes: NotRequired[int]
     idle_ms: NotRequired[int]
     grace_ms: NotRequired[int]
     hello_ms: NotRequired[int]
@@ -793,8 +830,8 @@ class Spec(TypedDict):
         max_chance: Exclusive upper bound on chance outcome ids; 0 without chance.
         legal: Wire form of legal actions.
         views: Views that the game supports.
-        proposals: JSON Schemas of documents by phase, for games whose moves are documents or
-            utterances.
+        document_schemas: JSON Schemas of documents by phase, for games whose moves are
+            documents or utterances.
         params_schema: JSON Schema of the parameters.
         presets: Named sets of parameters, by name.
         anchors: Anchors of the ladder, in ascending order of level.
@@ -822,7 +859,7 @@ class Spec(TypedDict):
     max_chance: NotRequired[int]
     legal: NotRequired[LegalForm]
     views: NotRequired[Views]
-    proposals: NotRequired[dict[str, Any] | None]
+    document_schemas: NotRequired[dict[str, Any] | None]
     params_schema: NotRequired[Any]
     presets: NotRequired[dict[str, Preset]]
     anchors: NotRequired[list[Anchor]]
@@ -1121,8 +1158,8 @@ class Viewed(TypedDict):
         parsed: Ids of the texts in the request's `parse`; `null` for a text that is not an
             action.
         phase: Name of the current phase, in games with several phases.
-        schema: Key in the spec's `proposals`: names the JSON Schema for the seat's documents.
-            Absent: the seat does not act, or documents are not accepted.
+        schema: Key in the spec's `document_schemas`: names the JSON Schema for the seat's
+            documents. Absent: the seat does not act, or documents are not accepted.
     """
 
     tensor: NotRequired[dict[str, Tensor] | None]
@@ -1233,6 +1270,9 @@ class MatchStart(TypedDict):
         rules: Version of the rules.
         hash: Rules hash from the game's spec.
         seat: Seat of the viewer; absent for spectators.
+        variant: Variant of the agent that plays the seat, in a run with variants.
+        kept_phases: Phases of the game in which the server asks the client each question only
+            once per run, and plays the first answer again in later matches.
         seats: Agents in seat order.
         rated: True if the match counts for ratings.
         clock: Clock of every seat.
@@ -1250,6 +1290,8 @@ class MatchStart(TypedDict):
     rules: int
     hash: str
     seat: NotRequired[int | None]
+    variant: NotRequired[str | None]
+    kept_phases: NotRequired[list[str]]
     seats: list[SeatInfo]
     rated: NotRequired[bool]
     clock: NotRequired[Clock]
@@ -1289,6 +1331,7 @@ class TurnFrame(_TurnFrame):
     Attributes:
         seq: Sequence number of the message within the match for this viewer.
         match: Id of the match.
+        seat: Seat that is to move.
         turn: Number of earlier turns of this seat.
         try: Number of refused attempts in this turn.
         budget_ms: Milliseconds until the seat loses on time; absent: no clock.
@@ -1297,12 +1340,13 @@ class TurnFrame(_TurnFrame):
         names: Text of each legal action, in the order of `legal` (view `texts`).
         view: Views of the state for the seat.
         phase: Name of the current phase, in games with several phases.
-        schema: Key in the spec's `proposals`: names the JSON Schema for documents in this
-            turn. Absent: documents are not accepted.
+        schema: Key in the spec's `document_schemas`: names the JSON Schema for documents in
+            this turn. Absent: documents are not accepted.
     """
 
     seq: int
     match: str
+    seat: int
     turn: int
     budget_ms: NotRequired[int | None]
     bank_ms: NotRequired[list[int]]
@@ -1318,6 +1362,7 @@ class Accepted(TypedDict):
 
     Attributes:
         match: Id of the match.
+        seat: Seat that played the move.
         turn: Turn of the accepted move.
         action: Id of the action, if the move has one.
         text: Text of the move.
@@ -1325,6 +1370,7 @@ class Accepted(TypedDict):
     """
 
     match: str
+    seat: int
     turn: int
     action: NotRequired[int | None]
     text: str
@@ -1396,24 +1442,26 @@ class ActRefused(_ActRefused):
 
     Attributes:
         match: Id of the match.
+        seat: Seat of the refused move.
         turn: Turn of the refused move.
         try: Value of `try` for the next attempt.
         code: Reason of the refusal, for programs.
         message: Reason of the refusal, for people.
-        tries_left: Number of remaining attempts; at 0, the policy in `then` was applied.
+        tries_left: Number of remaining attempts; at 0, `applied_policy` was applied.
         legal: Legal actions of the turn.
         issues: Issues found in the document.
-        then: Policy that was applied after the last attempt.
+        applied_policy: Policy that was applied after the last attempt.
     """
 
     match: str
+    seat: int
     turn: int
     code: ErrorCode
     message: str
     tries_left: int
     legal: NotRequired[Legal | None]
     issues: NotRequired[list[Issue] | None]
-    then: NotRequired[IllegalPolicy | None]
+    applied_policy: NotRequired[IllegalPolicy | None]
 
 
 class MatchEventBase(TypedDict):
@@ -1422,11 +1470,14 @@ class MatchEventBase(TypedDict):
     Attributes:
         seq: Sequence number of the message within the match for this viewer.
         match: Id of the match.
+        viewer: Seat of the viewer; absent for spectators. The seat in the event's own fields
+            is that of the player.
         view: State after the event, for spectators that requested views.
     """
 
     seq: int
     match: str
+    viewer: NotRequired[int | None]
     view: NotRequired[SeatView | None]
 
 
@@ -1563,6 +1614,7 @@ class MatchEnd(TypedDict):
     Attributes:
         seq: Sequence number of the message within the match for this viewer.
         match: Id of the match.
+        seat: Seat of the viewer; absent for spectators.
         returns: Return of each seat.
         outcome: Outcome of each seat.
         reason: Reason of the end.
@@ -1577,6 +1629,7 @@ class MatchEnd(TypedDict):
 
     seq: int
     match: str
+    seat: NotRequired[int | None]
     returns: list[float]
     outcome: list[Outcome]
     reason: EndReason
@@ -1595,6 +1648,7 @@ class Resync(TypedDict):
         seq: Sequence number of the last message that the resync covers. The resync itself is
             not numbered.
         match: Id of the match.
+        seat: Seat of the viewer; absent for spectators.
         start: Start message of the match.
         events: Messages since the start, in order.
         turn: Pending turn of the viewer's seat, with its own `seq`.
@@ -1603,6 +1657,7 @@ class Resync(TypedDict):
 
     seq: int
     match: str
+    seat: NotRequired[int | None]
     start: MatchStart
     events: NotRequired[list[MatchFrame]]
     turn: NotRequired[TurnFrame | None]
@@ -1695,6 +1750,7 @@ class Enrolled(TypedDict):
         join: Id of the join that supplies the run's matches; absent if the run has ended.
         due: Number of matches to play, as currently known.
         done: Number of finished matches.
+        left_out: Parts of the suite that cannot be played, by part, each with the reason.
         eta_ms: Estimated remaining time in milliseconds, if known.
     """
 
@@ -1702,6 +1758,7 @@ class Enrolled(TypedDict):
     join: NotRequired[str | None]
     due: int
     done: int
+    left_out: NotRequired[dict[str, str]]
     eta_ms: NotRequired[int | None]
 
 
@@ -1769,7 +1826,7 @@ class Refusal(TypedDict):
         retry: True if the same request may succeed later.
         after_ms: Time to wait before a retry, in milliseconds.
         path: Path of the invalid field, e.g. `agent.name` or `views[1]`.
-        at: Index of the invalid entry in the list at `path`.
+        index: Index of the invalid entry in the list at `path`.
         got: Received value, possibly truncated.
         allowed: Allowed values: a list, or a range.
         nearest: Allowed word that is most similar to the received word.
@@ -1782,7 +1839,7 @@ class Refusal(TypedDict):
     retry: bool
     after_ms: NotRequired[int | None]
     path: NotRequired[str | None]
-    at: NotRequired[int | None]
+    index: NotRequired[int | None]
     got: NotRequired[Any]
     allowed: NotRequired[Any]
     nearest: NotRequired[str | None]
@@ -1793,7 +1850,7 @@ class Record(TypedDict):
     """The record of one episode.
 
     Attributes:
-        ludex: Version of the record format, currently 1.
+        ludex: Version of the record format, currently 2.
         episode: Id of the episode; equal to the match id for a match.
         number: Episode number, a part of the key of the chance draws; 0 for a match.
         flags: Special conditions of the episode, e.g. `peek`.
@@ -1867,6 +1924,7 @@ class RecordSeat(TypedDict):
         name: Name of the agent.
         version: Version of the agent.
         kind: Kind of the agent.
+        model: Model that the agent is based on, as the agent's client states it.
         spec: Agent spec, if the server ran the agent; for an agent that the operator
             configured, its configured name.
     """
@@ -1874,6 +1932,7 @@ class RecordSeat(TypedDict):
     name: str
     version: NotRequired[str | None]
     kind: NotRequired[AgentKind]
+    model: NotRequired[str | None]
     spec: NotRequired[str | None]
 
 
@@ -1893,7 +1952,7 @@ class RefusedMove(TypedDict):
     Attributes:
         action: Submitted move as an action id.
         text: Submitted move as text.
-        proposal: Submitted move as a document.
+        document: Submitted move as a document.
         code: Reason of the refusal.
         issues: Issues found in the document.
         ms: Thinking time in milliseconds.
@@ -1902,7 +1961,7 @@ class RefusedMove(TypedDict):
 
     action: NotRequired[int | None]
     text: NotRequired[str | None]
-    proposal: NotRequired[Any]
+    document: NotRequired[Any]
     code: ErrorCode
     issues: NotRequired[list[Issue]]
     ms: int
@@ -1910,14 +1969,14 @@ class RefusedMove(TypedDict):
 
 
 class MoveRecord(TypedDict):
-    """A seat's move in a record. Either `action` or `said` is present. Both are absent if hidden
-    from the reader of a running match.
+    """A seat's move in a record. Either `action` or `document` is present. Both are absent if
+    hidden from the reader of a running match.
 
     Attributes:
         seat: Seat that played the move.
         turn: Turn number of the seat, from 0.
         action: Id of the action, if the move is an action.
-        said: Canonical form of the document or utterance.
+        document: Canonical form of the document or utterance.
         ms: Thinking time in milliseconds.
         tries: Refused attempts before the move.
         notes: Notes that accompanied the move.
@@ -1929,7 +1988,7 @@ class MoveRecord(TypedDict):
     seat: int
     turn: int
     action: NotRequired[int | None]
-    said: NotRequired[Any]
+    document: NotRequired[Any]
     ms: NotRequired[int]
     tries: NotRequired[list[RefusedMove]]
     notes: NotRequired[Notes | None]

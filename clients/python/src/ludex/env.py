@@ -156,8 +156,8 @@ class Env(Handle):
     def schema(self, seat: int | None = None) -> str | None:
         """Return the name of the document schema for the seat's move; a round trip.
 
-        The name is a key of the spec's ``proposals``. ``None``: the seat does not act, or takes
-        no document now.
+        The name is a key of the spec's ``document_schemas``. ``None``: the seat does not act, or
+        takes no document now.
 
         Raises:
             LudexError: the seat does not exist.

@@ -25,13 +25,13 @@ class LudexError(Exception):
         retry: True if the same request may succeed later.
         after_ms: milliseconds to wait before a retry, if known.
         path: the invalid field, e.g. ``"params.rows"``.
-        at: index of the invalid entry in a batch.
+        index: index of the invalid entry in a batch.
         got: the invalid value.
         allowed: the accepted values, if they can be listed.
         nearest: the accepted value most similar to ``got``.
         issues: faults of a document: dicts with ``path`` (a JSON pointer) and ``message``, and if
             known ``got``, ``allowed`` and ``code``.
-        results: the matches that :func:`ludex.play` finished before the error.
+        results: the results of :func:`ludex.play` before the error.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class LudexError(Exception):
         retry: bool = False,
         after_ms: int | None = None,
         path: str | None = None,
-        at: int | None = None,
+        index: int | None = None,
         got: Any = None,
         allowed: Any = None,
         nearest: Any = None,
@@ -56,7 +56,7 @@ class LudexError(Exception):
         self.retry = retry
         self.after_ms = after_ms
         self.path = path
-        self.at = at
+        self.index = index
         self.got = got
         self.allowed = allowed
         self.nearest = nearest
@@ -73,7 +73,7 @@ class LudexError(Exception):
             retry=bool(frame.get("retry", False)),
             after_ms=frame.get("after_ms"),
             path=frame.get("path"),
-            at=frame.get("at"),
+            index=frame.get("index"),
             got=frame.get("got"),
             allowed=frame.get("allowed"),
             nearest=frame.get("nearest"),

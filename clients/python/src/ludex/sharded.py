@@ -386,9 +386,9 @@ class ShardedVecEnv(BatchViews):
 
 def _shift_error_index(error: LudexError, share: Any) -> LudexError:
     """Convert the index in an error from one server to the index in the whole call."""
-    if isinstance(share, _Share) and error.at is not None and error.path != "moves":
+    if isinstance(share, _Share) and error.index is not None and error.path != "moves":
         rows = share.rows.tolist()
-        error.at = rows[error.at] if error.at < len(rows) else error.at
+        error.index = rows[error.index] if error.index < len(rows) else error.index
     return error
 
 

@@ -223,8 +223,8 @@ class BatchViews(ChangeGuard):
     def schema(self, index: int = 0, seat: int | None = None) -> str | None:
         """Return the name of the document schema for the seat's move; a round trip.
 
-        The name is a key of the spec's ``proposals``. ``None``: the seat does not act, or takes
-        no document now.
+        The name is a key of the spec's ``document_schemas``. ``None``: the seat does not act, or
+        takes no document now.
 
         Raises:
             LudexError: ``unknown_env``, ...
@@ -301,7 +301,7 @@ class VecEnv(Handle, BatchViews):
             envs: the environments; by default all.
 
         Raises:
-            LudexError: ``illegal_action`` (``.at`` is the row; no environment has moved),
+            LudexError: ``illegal_action`` (``.index`` is the row; no environment has moved),
                 ``env_over``, ``bad_shape``, ...
             RuntimeError: batches are in flight.
         """

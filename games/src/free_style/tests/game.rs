@@ -73,7 +73,7 @@ fn rules_that_reveal_numbers_on_contact_obey_game_laws() {
 fn say(s: &mut dyn DynState, seat: usize, given: serde_json::Value) -> Result<(), ludex_env::Refusal> {
     match s.parse_move(seat, &Move::Document(given))? {
         ParsedMove::Action(a) => s.play(seat, a),
-        ParsedMove::Document(said) => s.play_said(seat, &said),
+        ParsedMove::Document(said) => s.play_document(seat, &said),
     }
 }
 
@@ -300,7 +300,7 @@ fn issues_of_refused_messages_are_counted() {
     let attempt = |issues| RefusedMove {
         action: None,
         text: None,
-        proposal: None,
+        document: None,
         code: refusal.code,
         issues,
         ms: 0,

@@ -127,7 +127,7 @@ impl Game for Offers {
             tensor: Some(("table", stretches(&[("secret", 1), ("stakes", 2)], 9.0))),
             info: None,
             openspiel: None,
-            proposals: Some(
+            document_schemas: Some(
                 [
                     ("stake".to_owned(), stake),
                     ("offer".to_owned(), schema),

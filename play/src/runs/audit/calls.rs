@@ -124,7 +124,7 @@ pub(super) fn replayed(
                 let key = (game.spec().string.clone(), spec.to_string());
                 match readers.get(&key).cloned().map_or_else(|| llm::offline(&spec, game, run.about.wording), Ok) {
                     Ok(agent) => {
-                        answer_cache::again(&part.once, record, seat, readers.entry(key).or_insert(agent).clone())
+                        answer_cache::again(&part.caching, record, seat, readers.entry(key).or_insert(agent).clone())
                     }
                     // An agent that does not fit its part is reported with the settings.
                     Err(_) => continue,
@@ -137,7 +137,7 @@ pub(super) fn replayed(
         if seated.len() < specs.len() {
             continue;
         }
-        let kept = StoredCalls::new(run.calls_of(&record.header.episode), specs.len());
+        let kept = StoredCalls::new(run.calls.get(&record.header.episode).map_or(&[], Vec::as_slice), specs.len());
         let place = MatchKey::parse(&planned.key);
         let excerpt = place.map(|place| part.excerpts.of(place.index, place.turn)).unwrap_or_default();
         let asking =
@@ -175,7 +175,7 @@ fn difference(record: &Record, again: &Record, failure: Option<String>) -> Optio
         return Some(format!("events[{at}] does not follow from the calls{}", differing(&was[at], &is[at])));
     }
     // A seat that timed out, resigned or lost its endpoint has no last move, but may have refused attempts.
-    let cut = |event: &RecordEvent| matches!(event, RecordEvent::Move(m) if m.action.is_none() && m.said.is_none());
+    let cut = |event: &RecordEvent| matches!(event, RecordEvent::Move(m) if m.action.is_none() && m.document.is_none());
     let rest = was.get(is.len()..).unwrap_or_default();
     if is.len() > was.len() || !rest.iter().all(cut) {
         let why = failure

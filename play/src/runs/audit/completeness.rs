@@ -27,7 +27,7 @@ pub enum RunState {
 
 /// Result of the comparison of a run's matches with the plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Whole {
+pub struct Completeness {
     /// True if every planned match has a record that counts, and the run has no faults.
     pub complete: bool,
     pub state: RunState,
@@ -42,13 +42,13 @@ pub struct Whole {
 }
 
 /// Compares a run with its plan. Also returns the faults of the run's log, each with its episode.
-pub(super) fn whole(
+pub(super) fn check_completeness(
     run: &Archive,
     ground: &RebuiltPlan,
     walk: &PlanProgress,
     done: &Results,
     records: &[Record],
-) -> (Whole, Vec<(String, String)>) {
+) -> (Completeness, Vec<(String, String)>) {
     let name = &run.about.run;
     let last = run.log.iter().rev().find(|line| matches!(line.what.as_str(), "done" | "stopped" | "begun" | "resumed"));
     let state = match last.map(|line| line.what.as_str()) {
@@ -119,5 +119,5 @@ pub(super) fn whole(
         why.push(format!("{many} discarded because the infrastructure failed"));
     }
     let planned = walk.done.len() + missing.len();
-    (Whole { complete: why.is_empty(), state, planned, missing, discarded, why }, wrong)
+    (Completeness { complete: why.is_empty(), state, planned, missing, discarded, why }, wrong)
 }

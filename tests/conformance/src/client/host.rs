@@ -352,7 +352,10 @@ impl<'a> ScriptServer<'a> {
         self.sessions += 1;
         let key = format!("k_kit{}", self.sessions);
         let seen = hello.resume.as_ref().map(|resume| &resume.seen).filter(|_| resumed);
-        let cursor = seen.and_then(|seen| seen.get(&self.table.as_ref()?.id).copied());
+        let cursor = seen.and_then(|seen| {
+            let table = self.table.as_ref()?;
+            seen.get(&table.id)?.of(table.seat as u32, true)
+        });
         if let (Some(seen), Some(told)) = (cursor, self.told.or(Some(0)))
             && seen > told
         {

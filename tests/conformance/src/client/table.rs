@@ -74,6 +74,8 @@ impl ScriptMatch {
             rules: spec.rules,
             hash: spec.hash.clone(),
             seat: Some(seat as u32),
+            variant: None,
+            kept_phases: Vec::new(),
             seats,
             rated: false,
             clock: Clock::per_move(60_000),
@@ -143,7 +145,8 @@ impl ScriptMatch {
         self.state.play_unchecked(action);
         if let Some(text) = seen.text {
             let kind = EventKind::Move { seat: seat as u32, action: seen.action, text, ms: 1, forced: false };
-            let event = MatchEvent { seq: 0, match_id: self.id.clone(), kind, view: None };
+            let event =
+                MatchEvent { seq: 0, match_id: self.id.clone(), viewer: Some(self.seat as u32), kind, view: None };
             self.push(MatchFrame::Event(Box::new(event)));
         }
         if self.extras {
@@ -162,6 +165,7 @@ impl ScriptMatch {
         let mut turn = TurnFrame {
             seq: 0,
             match_id: self.id.clone(),
+            seat: self.seat as u32,
             turn: self.turns,
             attempt: 0,
             budget_ms: Some(60_000),
@@ -198,7 +202,8 @@ impl ScriptMatch {
         let turn = self.open.take().map_or(0, |turn| turn.turn);
         self.play(self.seat, action);
         self.settle();
-        ServerMessage::Accepted(Accepted { match_id: self.id.clone(), turn, action: Some(action), text, bank_ms: 0 })
+        let (match_id, seat) = (self.id.clone(), self.seat as u32);
+        ServerMessage::Accepted(Accepted { match_id, seat, turn, action: Some(action), text, bank_ms: 0 })
     }
 
     /// Returns true if this action was already refused in the pending turn.
@@ -232,6 +237,7 @@ impl ScriptMatch {
         }
         ServerMessage::Refused(Box::new(ActRefused {
             match_id: self.id.clone(),
+            seat: self.seat as u32,
             turn,
             attempt,
             code: ErrorCode::IllegalAction,
@@ -239,7 +245,7 @@ impl ScriptMatch {
             tries_left,
             legal: legal.then(|| self.legal()),
             issues,
-            then: (tries_left == 0).then_some(IllegalPolicy::Forfeit),
+            applied_policy: (tries_left == 0).then_some(IllegalPolicy::Forfeit),
         }))
     }
 
@@ -264,10 +270,11 @@ impl ScriptMatch {
         if let Some(seat) = at_fault {
             forfeit(spec, seat, &mut returns);
         }
-        let outcome = ludex_referee::outcome::outcomes(spec, &returns, reason, at_fault);
+        let outcome = ludex_referee::outcome::outcomes(spec, self.state.teams().as_deref(), &returns, reason, at_fault);
         let end = MatchEnd {
             seq: 0,
             match_id: self.id.clone(),
+            seat: Some(self.seat as u32),
             returns,
             outcome,
             reason,
@@ -292,6 +299,7 @@ impl ScriptMatch {
         let mut resync = Resync {
             seq: self.log.last().map_or(0, ScriptFrame::seq),
             match_id: self.id.clone(),
+            seat: Some(self.seat as u32),
             turn: self.open.clone().map(Box::new),
             ..Resync::default()
         };

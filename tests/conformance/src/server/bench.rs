@@ -145,7 +145,7 @@ impl LawContext {
         let games = self.games().await?.iter().map(|(_, spec)| spec);
         let fits = games.filter(|spec| {
             let open = spec.information == Information::Perfect && spec.chance == ChanceMode::Deterministic;
-            let plain = spec.dynamics == Dynamics::Sequential && spec.proposals.is_none();
+            let plain = spec.dynamics == Dynamics::Sequential && spec.document_schemas.is_none();
             open && plain && spec.players == 2 && spec.max_length >= 8
         });
         fits.min_by_key(|spec| spec.max_length).ok_or_else(|| {

@@ -103,7 +103,11 @@ fn sane(spec: &Spec) -> LawResult {
         || format!("the spec's returns are {}..{}", spec.min_return, spec.max_return),
         "a range with minimum <= maximum",
     )?;
-    law_holds(spec.actions > 0 || spec.proposals.is_some(), || "the spec has none".into(), "actions or proposals")?;
+    law_holds(
+        spec.actions > 0 || spec.document_schemas.is_some(),
+        || "the spec has none".into(),
+        "actions or document schemas",
+    )?;
     law_holds(spec.max_length > 0, || "spec.max_length is 0".into(), "a maximum number of moves")?;
     let hex = |text: &str| !text.is_empty() && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
     law_holds(hex(&spec.hash), || format!("spec.hash is {:?}", spec.hash), "lower-case hex")?;

@@ -28,7 +28,7 @@ const SEED: u64 = 20_261_122;
 const TURNS: usize = 12;
 
 fn speaks(spec: &Spec) -> LawResult {
-    let some = spec.proposals.as_ref().is_some_and(|all| !all.is_empty());
+    let some = spec.document_schemas.as_ref().is_some_and(|all| !all.is_empty());
     if some { Ok(()) } else { Err(LawFailure::Skip("no listed game accepts documents".into())) }
 }
 
@@ -79,8 +79,8 @@ fn explained(issues: &[Issue]) -> LawResult {
 fn schema_of<'a>(spec: &'a Spec, key: &str, phase: Option<&str>) -> LawResult<&'a Value> {
     let stem = key.split('/').next();
     same(&stem, &phase, || format!("phase of the turn, compared with its schema {key:?}"))?;
-    let found = spec.proposals.as_ref().and_then(|all| all.get(key));
-    found.ok_or_else(|| wrong(format!("the turn names the schema {key:?}"), "a key of spec.proposals"))
+    let found = spec.document_schemas.as_ref().and_then(|all| all.get(key));
+    found.ok_or_else(|| wrong(format!("the turn names the schema {key:?}"), "a key of spec.document_schemas"))
 }
 
 // ---- environments ---------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ async fn in_environments(link: &mut Link, spec: &Spec) -> LawResult {
     law_holds(
         tried,
         || format!("requested no document in {TURNS} turns"),
-        "a turn with `schema`, as the spec has `proposals`",
+        "a turn with `schema`, as the spec has `document_schemas`",
     )?;
     let Room { link, h } = room;
     h.close(link).await
@@ -208,9 +208,9 @@ async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
         let smallest = smallest(schema_of(spec, &key, turn.phase.as_deref())?);
         let act = |attempt| Act { match_id: table.id.clone(), turn: turn.turn, attempt, ..Act::default() };
         let [flawed, words, last] = [
-            Act { proposal: Some(nonsense()), ..act(0) },
+            Act { document: Some(nonsense()), ..act(0) },
             Act { text: Some("no move at all".into()), ..act(1) },
-            Act { proposal: smallest.clone(), ..act(2) },
+            Act { document: smallest.clone(), ..act(2) },
         ];
         let refused = table.act(&flawed).await?.refusal()?;
         same(&refused.code, &ErrorCode::IllegalAction, || "refused.code of a flawed document".into())?;
@@ -245,5 +245,5 @@ async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
         }
     }
     table.ending().await?;
-    law_holds(tried, || "requested no document".into(), "a turn with `schema`, since the spec has `proposals`")
+    law_holds(tried, || "requested no document".into(), "a turn with `schema`, since the spec has `document_schemas`")
 }

@@ -111,7 +111,7 @@ async fn give_up(link: &mut Link, id: i64, joined: &IncomingMessage, message: &V
     link.last = id;
     while message["against"].is_array() {
         if let ServerMessage::MatchStart(start) = link.hear().await?.message {
-            link.call(ClientMessage::Resign(Resign { match_id: start.match_id })).await?.ok()?;
+            link.call(ClientMessage::Resign(Resign { match_id: start.match_id, seat: None })).await?.ok()?;
             break;
         }
     }

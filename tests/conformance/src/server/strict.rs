@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn missing_and_mistyped_fields_are_reported() {
         let why = |text: &str| json(text).expect_err("a fault").0;
-        assert_eq!(why(r#"{"type":"accepted","re":1,"match":"m","turn":0,"text":"a"}"#), "bank_ms is missing");
+        assert_eq!(why(r#"{"type":"accepted","re":1,"match":"m","seat":0,"turn":0,"text":"a"}"#), "bank_ms is missing");
         assert!(why(r#"{"type":"pong","re":1}"#).contains("now_ms"));
         assert!(why(r#"{"type":"gong","re":1}"#).contains("unknown_type"));
         assert!(why("{").contains("not JSON"));

@@ -52,9 +52,9 @@ async fn oversized_lists_texts_and_views_are_refused() {
     let long = c.call("view", json!({"env": env, "names": vec![5; 1_025]})).await;
     assert_eq!((code(&long), &long["path"]), (("error", "too_large", &json!(1_024)), &json!("names")));
     let huge = c.call("view", json!({"env": env, "names": vec![5; 1_000_000]})).await;
-    assert_eq!(code(&huge), ("error", "too_large", &json!(262_144)));
+    assert_eq!(code(&huge), ("error", "too_large", &json!(524_288)));
     let twice = c.call("view", json!({"env": env, "views": ["struct", "struct"]})).await;
-    assert_eq!((code(&twice).1, &twice["at"]), ("bad_field", &json!(1)));
+    assert_eq!((code(&twice).1, &twice["index"]), ("bad_field", &json!(1)));
     let allowed = c.call("view", json!({"env": env, "names": vec![5; 1_024], "views": ["struct", "text"]})).await;
     assert_eq!(allowed["names"].as_array().map(Vec::len), Some(1_024), "{allowed}");
 
@@ -62,7 +62,7 @@ async fn oversized_lists_texts_and_views_are_refused() {
     let items = c.call("snapshot", json!({"env": env})).await["items"].clone();
     let wide = c.call("open", json!({"game": "tic_tac_toe", "count": 2})).await["env"].clone();
     let bad = c.call("restore", json!({"env": wide, "items": ["A".repeat(4 << 20), items[0]]})).await;
-    assert_eq!((code(&bad).1, &bad["at"]), ("bad_snapshot", &json!(0)));
+    assert_eq!((code(&bad).1, &bad["index"]), ("bad_snapshot", &json!(0)));
     server.stop().stopped().await;
 }
 
@@ -128,7 +128,7 @@ async fn let_in(server: &Server) -> Client {
 async fn stored_document_limit_applies_until_release() {
     let server = Server::start(|config| {
         config.games = own_game::registries().0;
-        config.limits.owner_said_bytes = 1_000;
+        config.limits.owner_document_bytes = 1_000;
     })
     .await;
     let mut c = Client::greet(server.address, None, json!({"agent": {"name": "hog"}})).await;

@@ -39,7 +39,7 @@ fn bundle_verifies_without_other_files() {
     let at = one();
     let folder = ludex(at.path(), &["verify", "one", "--json"]).json();
     assert_eq!((&folder["verified"], &folder["refused"]), (&json!(12), &json!([])));
-    assert_eq!((&folder["whole"]["complete"], &folder["whole"]["planned"]), (&json!(true), &json!(12)));
+    assert_eq!((&folder["complete"]["complete"], &folder["complete"]["planned"]), (&json!(true), &json!(12)));
     ludex(at.path(), &["export", "one", "--bundle", "one.tar.gz"]).well();
     ludex(at.path(), &["export", "one", "--bundle", "again.tar.gz"]).well();
     let bytes = |name: &str| std::fs::read(at.path().join(name)).unwrap();
@@ -48,7 +48,7 @@ fn bundle_verifies_without_other_files() {
     let alone = tempfile::tempdir().unwrap();
     std::fs::write(alone.path().join("b.tar.gz"), bytes("one.tar.gz")).unwrap();
     let packed = ludex(alone.path(), &["verify", "b.tar.gz", "--json"]).json();
-    assert_eq!([&packed["verified"], &packed["whole"]], [&folder["verified"], &folder["whole"]]);
+    assert_eq!([&packed["verified"], &packed["complete"]], [&folder["verified"], &folder["complete"]]);
     let text = ludex(alone.path(), &["verify", "b.tar.gz"]).well();
     let ends = "12 episodes verified\ncomplete: all 12 matches of the plan\n";
     assert!(text.contains("all checksums of SHA256SUMS match") && text.ends_with(ends), "{text}");
@@ -159,11 +159,11 @@ fn bundle_calls_must_agree_with_records() {
     change(fresh.path(), "episodes.jsonl", |text| text[..text.trim_end().rfind('\n').unwrap() + 50].to_owned());
     let verdict = ludex(fresh.path(), &["verify", "one", "--json"]).json();
     assert_eq!((&verdict["verified"], &verdict["unfinished"]), (&json!(11), &json!(["one.kuhn.0-2.2.1"])));
-    assert_eq!(verdict["cut"].as_array().unwrap().len(), 1);
+    assert_eq!(verdict["truncated_lines"].as_array().unwrap().len(), 1);
     // The bundle omits the truncated line.
     ludex(fresh.path(), &["export", "one", "--bundle", "b.tar.gz"]).well();
     let verdict = ludex(fresh.path(), &["verify", "b.tar.gz", "--json"]).json();
-    assert_eq!((&verdict["verified"], &verdict["cut"]), (&json!(11), &json!([])));
+    assert_eq!((&verdict["verified"], &verdict["truncated_lines"]), (&json!(11), &json!([])));
 }
 
 #[test]

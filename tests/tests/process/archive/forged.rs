@@ -231,8 +231,8 @@ fn forged_files_with_new_checksums_are_found() {
     let at = tempfile::tempdir().unwrap();
     let files = bundled(at.path(), &[]);
     let whole = verdict(&files);
-    assert!(whole.refused.is_empty() && whole.whole.complete, "{:?} {:?}", whole.refused, whole.whole);
-    assert_eq!((whole.good, whole.whole.planned), (10, 10));
+    assert!(whole.refused.is_empty() && whole.completeness.complete, "{:?} {:?}", whole.refused, whole.completeness);
+    assert_eq!((whole.good, whole.completeness.planned), (10, 10));
     assert!(whole.notes.is_empty(), "{:?}", whole.notes);
     assert_eq!(CHANGES.len(), 63);
     let missed = CHANGES.iter().filter(|(_, change)| {
@@ -241,7 +241,7 @@ fn forged_files_with_new_checksums_are_found() {
         summed(&mut forged);
         assert_ne!(forged, files);
         let found = verdict(&forged);
-        found.refused.is_empty() || found.whole.complete
+        found.refused.is_empty() || found.completeness.complete
     });
     assert_eq!(missed.map(|(name, _)| *name).collect::<Vec<_>>(), [""; 0]);
 }
@@ -298,8 +298,8 @@ fn only_finished_run_is_reported_complete() {
         "{told}"
     );
     let json = ludex(at.path(), &["verify", "r", "--json"]).json();
-    assert_eq!((&json["whole"]["complete"], &json["whole"]["state"]), (&json!(false), &json!("stopped")));
-    assert_eq!(json["whole"]["missing"].as_array().unwrap().len(), 4);
+    assert_eq!((&json["complete"]["complete"], &json["complete"]["state"]), (&json!(false), &json!("stopped")));
+    assert_eq!(json["complete"]["missing"].as_array().unwrap().len(), 4);
     assert!(!told.contains("complete: all"), "{told}");
 
     // A run that claims to be done but is not.
@@ -320,6 +320,6 @@ fn only_finished_run_is_reported_complete() {
     });
     let json = ludex(at.path(), &["verify", "one", "--json"]);
     let json: Value = serde_json::from_str(&json.out).unwrap();
-    assert_eq!(json["whole"]["discarded"], json!(["one.ttt.0-1.0.0"]), "{json}");
-    assert_eq!(json["whole"]["complete"], json!(false));
+    assert_eq!(json["complete"]["discarded"], json!(["one.ttt.0-1.0.0"]), "{json}");
+    assert_eq!(json["complete"]["complete"], json!(false));
 }

@@ -35,7 +35,7 @@ fn every_agent_plays_text_games() {
             for record in played(at.path(), game, seats, "1") {
                 assert!(record.footer.reason.is_some_and(EndReason::counts), "{record:?}");
                 let text = serde_json::to_string(&record).unwrap();
-                said += text.matches("\"said\":").count();
+                said += text.matches("\"document\":").count();
                 refused += text.matches("\"tries\":[").count();
             }
         }

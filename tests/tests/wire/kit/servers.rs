@@ -270,7 +270,7 @@ fn resyncs_without_the_turn(_: &mut Vec<Value>, mut message: Value) -> Vec<Value
 fn accepts_twice(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
     if message["code"] == "stale_turn" || message["code"] == "conflict" {
         let text = json!("x(0,0)");
-        message = json!({"type": "accepted", "re": message["re"], "match": "m", "turn": 0, "text": text, "bank_ms": 0});
+        message = json!({"type": "accepted", "re": message["re"], "match": "m", "seat": 0, "turn": 0, "text": text, "bank_ms": 0});
     }
     vec![message]
 }

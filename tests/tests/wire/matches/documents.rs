@@ -70,7 +70,7 @@ async fn joint_turn_equals_golden_frames() {
         act.as_object_mut().expect("a map").extend(mv.as_object().expect("a map").clone());
         act
     };
-    let refused = second.call("act", act(0, 0, json!({"proposal": {"number": 12, "x": []}}))).await;
+    let refused = second.call("act", act(0, 0, json!({"document": {"number": 12, "x": []}}))).await;
     assert_eq!((&refused["code"], refused["issues"].as_array().map(Vec::len)), (&json!("illegal_action"), Some(2)));
     let unread = second.call("act", act(0, 1, json!({"text": "I do not know"}))).await;
     assert_eq!(unread["code"], "unparsed");
@@ -83,7 +83,7 @@ async fn joint_turn_equals_golden_frames() {
     }
     first.call("act", act(0, 0, json!({"action": 3}))).await;
     first.until_kind("turn").await;
-    first.call("act", act(1, 0, json!({"proposal": {"swap": true, "say": "so be it"}}))).await;
+    first.call("act", act(1, 0, json!({"document": {"swap": true, "say": "so be it"}}))).await;
     let mut text = String::new();
     let mut end = Value::Null;
     for client in [&mut first, &mut second, &mut watcher] {

@@ -104,7 +104,7 @@ fn high(turn: &Value) -> Value {
 }
 
 fn document_act(document: &Value) -> Value {
-    json!({ "proposal": document })
+    json!({ "document": document })
 }
 
 /// Returns the next act of a plan that grows by at least eight actions and is submitted as soon as allowed.

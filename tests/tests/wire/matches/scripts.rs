@@ -62,8 +62,8 @@ async fn plan_games_are_playable_by_text() {
             assert_eq!(record["reason"], "finished", "{name}");
             let [said, chosen] = [moves(&record, 0), moves(&record, 1)];
             assert_eq!(said.len(), lines.len(), "{name}: each line is a turn");
-            assert!(said.iter().all(|m| m["said"].is_object() && m["action"].is_null()), "{name}: {said:?}");
-            assert!(chosen.iter().all(|m| m["said"].is_null() && m["action"].is_u64()), "{name}");
+            assert!(said.iter().all(|m| m["document"].is_object() && m["action"].is_null()), "{name}: {said:?}");
+            assert!(chosen.iter().all(|m| m["document"].is_null() && m["action"].is_u64()), "{name}");
             let codes = said.iter().flat_map(|m| m["tries"].as_array().cloned().unwrap_or_default());
             let codes: Vec<Value> = codes.map(|attempt| attempt["code"].clone()).collect();
             assert_eq!(codes, ["unparsed"], "{name}");
@@ -97,7 +97,7 @@ async fn free_style_is_playable_by_text() {
         assert_eq!(record["reason"], "finished", "{record}");
         let (said, chosen) = (moves(&record, 0), moves(&record, 1));
         assert_eq!((said.len(), chosen.len()), (6, 6), "a message and five plies each");
-        assert_eq!(said[0]["said"]["rules"]["first"], "random", "{record}");
+        assert_eq!(said[0]["document"]["rules"]["first"], "random", "{record}");
         assert_eq!(said[0]["tries"][0]["code"], "unparsed", "{record}");
         assert!(chosen.iter().all(|m| m["action"].is_u64()), "{record}");
         // Only the rules written by the script draw the first player at random.

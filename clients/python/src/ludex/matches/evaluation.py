@@ -25,7 +25,7 @@ from .dispatch import (
     SequentialDispatcher,
     is_async,
 )
-from .player import GONE_CODES, Event, Key, Player
+from .player import GONE_CODES, Event, Key, Player, SeatKey
 from .progress import Bar, OnProgress, Progress
 from .run_result import RunResult
 from .turn import Agent
@@ -45,6 +45,7 @@ def evaluate(
     slots: int = 4,
     only: Sequence[str] | None = None,
     roles: Mapping[str, Sequence[str]] | None = None,
+    variants: Sequence[str] = (),
     candidates: int = 1,
     views: Sequence[str] = ("struct", "texts"),
     layout: str | None = None,
@@ -69,19 +70,23 @@ def evaluate(
             the path of a TOML file; ``None`` for a run that exists already.
         agent: called with each :class:`Turn`, returns the move, as in :func:`ludex.play`. An
             ``async def`` receives the turns of several matches concurrently, in an event loop in
-            another thread.
+            another thread. In parts that seat one agent several times in a match, each seat has
+            turns of its own: keep the state of an agent by ``(turn.match, turn.seat)``.
         run: name of the run on this server: 1 to 64 lowercase letters, digits, ``_`` and ``-``.
         name: name of the agent, to which the run is bound; by default that of the run.
         version: version of the agent.
         kind: ``bot``, ``llm``, ``human`` or ``learner``.
-        batch: True if the agent is a batch policy: it takes a list of turns of different matches,
-            at most ``slots``, and returns a move for each.
+        batch: True if the agent is a batch policy: it takes a list of turns of different matches or
+            seats, from at most ``slots`` matches, and returns a move for each.
         scale: fraction of the suite to play, above 0 and at most 1.
-        slots: number of concurrent matches. The clock of a turn starts when the turn is sent, so a
-            synchronous agent shares the time per move among ``slots`` matches.
+        slots: number of concurrent matches, however many seats of a match the agent has. The clock
+            of a turn starts when the turn is sent, so a synchronous agent shares the time per move
+            among ``slots`` matches.
         only: the parts of the suite to play; by default all.
         roles: agents of the server that fill roles of the suite, by role, such as
             ``{"reference": ["mcts sims=100"]}``; by default the suite's own.
+        variants: labels of the agent's variants, such as its settings to compare. Each plays the
+            whole suite with deals of its own; ``turn.start["variant"]`` names that of a match.
         candidates: number of agents in the run. The run starts when all agents have enrolled; each
             makes its own call with the same ``run`` and a different ``name``.
         views: any of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
@@ -117,6 +122,7 @@ def evaluate(
         "slots": slots,
         "only": list(only) if only is not None else None,
         "roles": {role: list(agents) for role, agents in roles.items()} if roles else None,
+        "variants": list(variants) or None,
         "candidates": candidates,
         "views": list(views),
         "layout": layout,
@@ -231,8 +237,8 @@ class _Runner(Player):
         self._on_progress = on_progress
         # True if `enrol` was sent since the last welcome.
         self._sent = False
-        # Moves refused because the session did not hold the seat, by match; sent again later.
-        self._deferred: dict[str, tuple[Key, dict[str, Any]]] = {}
+        # Moves refused because the session did not hold the seat; sent again later.
+        self._deferred: dict[SeatKey, tuple[Key, dict[str, Any]]] = {}
 
     def _is_done(self) -> bool:
         return self.over is not None or (self._no_more and not self._matches)
@@ -259,7 +265,7 @@ class _Runner(Player):
         super().on_welcome(welcome)
 
     def _adopt(self, welcome: Message) -> None:
-        """Keep the known matches, since ``enrol`` triggers a resync of every running match."""
+        """Keep the known seats, since ``enrol`` triggers a resync of every running seat."""
 
     def _on_event_without_match(self, message: Message) -> None:
         if message.get("run") != self._enrol["run"]:
@@ -280,19 +286,19 @@ class _Runner(Player):
             )
         )
 
-    def _on_turn(self, match: str, frame: Message) -> None:
-        key, fields = self._deferred.pop(match, ((-1, 0), {}))
-        state = self._matches.get(match)
+    def _on_turn(self, seat: SeatKey, frame: Message) -> None:
+        key, fields = self._deferred.pop(seat, ((-1, 0), {}))
+        state = self._matches.get(seat)
         if state is not None and key == (frame["turn"], frame.get("try", 0)):
             state.requested = key
-            self._act(match, key, fields)
-        super()._on_turn(match, frame)
+            self._act(seat, key, fields)
+        super()._on_turn(seat, frame)
 
     def _on_act_error(
-        self, match: str, key: Key, fields: dict[str, Any], error: LudexError
+        self, seat: SeatKey, key: Key, fields: dict[str, Any], error: LudexError
     ) -> None:
         if error.code in GONE_CODES:
-            del self._matches[match]
-            self._deferred[match] = (key, fields)
+            del self._matches[seat]
+            self._deferred[seat] = (key, fields)
         else:
-            super()._on_act_error(match, key, fields, error)
+            super()._on_act_error(seat, key, fields, error)

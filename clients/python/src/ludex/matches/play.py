@@ -10,7 +10,7 @@ from ..errors import LudexError
 from ..transport.session import Session
 from ..transport.wire import Message
 from .dispatch import Dispatcher, SequentialDispatcher
-from .player import Event, Match, Player
+from .player import Event, Match, Player, SeatKey, seat_key
 from .result import MatchResult
 from .turn import Agent, Refusal, Turn
 
@@ -54,7 +54,8 @@ def play(
         params: parameters of the game.
         against: agents of the server for the other seats (one for all, or one per seat); by
             default opponents come from the queue.
-        games: number of matches; 0: until the server shuts down.
+        games: number of matches; 0: until the server shuts down. A match counts once, even if the
+            agent has several seats of it.
         slots: number of concurrent matches; the agent is called sequentially in any case.
         seat: the seat to play; by default seats are rotated (in a queue: drawn).
         queue: name of the queue.
@@ -68,7 +69,8 @@ def play(
         version: version of the agent.
         kind: ``bot``, ``llm``, ``human`` or ``learner``.
         reclaim: first resume and finish the matches in which ``name`` still holds seats, after a
-            crash of its process; they count as games of this call.
+            crash of its process. The matches of joins that continue count as games of this call;
+            matches that ended with an earlier join do not count and have no result.
         patience: seconds to retry a lost connection; by default
             as long as the server keeps the session.
         on_event: called with every raw message of the matches (``match_start, event, resync,
@@ -113,11 +115,11 @@ def play(
         )
         try:
             player.run(session)
-            return player.results
+            return player.counted
         finally:
             session.close()
     except LudexError as error:
-        error.results = player.results
+        error.results = player.counted
         raise
 
 
@@ -132,14 +134,30 @@ class _Joiner(Player):
         self._games = games
         self._joined = False
         self._expected = 0
-        # Matches that may have ended, and the ping whose reply decides it.
-        self._unresolved: set[str] = set()
+        # Ids of the joins whose matches count: those of this call, and those that it took over.
+        self._joins: set[str] = set()
+        # Running matches that this call took over, which count too.
+        self._held: set[str] = set()
+        # Seats whose match may have ended, and the ping whose reply decides it.
+        self._unresolved: set[SeatKey] = set()
         self._barrier: int | None = None
+
+    @property
+    def counted(self) -> list[MatchResult]:
+        """The results without those of other joins of the agent."""
+        return [r for r in self.results if self._counts(r.match, r.join)]
+
+    def _counts(self, match: str, join: str | None) -> bool:
+        return join in self._joins or match in self._held
 
     def _is_done(self) -> bool:
         if self._no_more and not self._matches:
             return True
-        return self._games > 0 and len(self.results) >= self._games
+        if self._games == 0 or len(self.results) < self._games:
+            return False
+        # A match is finished when all seats of this session have its end.
+        running = {match for match, _ in self._matches}
+        return len({result.match for result in self.counted} - running) >= self._games
 
     def _is_due(self) -> bool:
         return not self._joined and not self._no_more
@@ -147,7 +165,11 @@ class _Joiner(Player):
     def _request(self) -> int | None:
         count = self._games
         if count:
-            count -= len(self.results) + len(self._matches) + self._expected
+            taken = {result.match for result in self.counted}
+            for (match, _), state in self._matches.items():
+                if self._counts(match, state.start.get("join")):
+                    taken.add(match)
+            count -= len(taken) + self._expected
             if count <= 0:
                 self._joined = True
                 return None
@@ -155,19 +177,23 @@ class _Joiner(Player):
 
     def _on_entered(self, reply: Message) -> None:
         self._joined = True
+        self._joins.add(reply["join"])
 
     def _adopt(self, welcome: Message) -> None:
-        """Replace the matches by those of a new session.
+        """Replace the seats by those of a new session.
 
         A running match that is missing in the new session has ended or is lost. If the server still
         has the result, it sends the result before the reply to the next request.
         """
-        held = {entry["match"] for entry in welcome.get("matches") or []}
+        entries = [e for e in welcome.get("matches") or [] if e.get("seat") is not None]
+        held = {(entry["match"], entry["seat"]) for entry in entries}
+        self._held.update(match for match, _ in held)
         self._unresolved = self._matches.keys() - held
         self._barrier = None
-        for match in held - self._ended.keys():
-            self._matches.setdefault(match, Match({"match": match}))
+        for seat in held - self._ended.keys():
+            self._matches.setdefault(seat, Match({"match": seat[0]}))
         joins = welcome.get("joins") or []
+        self._joins.update(entry["join"] for entry in joins)
         self._expected = sum(entry.get("left") or 0 for entry in joins)
         self._joined = bool(joins) and self._games == 0
 
@@ -181,14 +207,16 @@ class _Joiner(Player):
             return False
         self._barrier = None
         if message["type"] != "error":
-            for match in list(self._unresolved):
-                self._finish(match, {"reason": "unknown_match"})
+            for seat in list(self._unresolved):
+                self._finish(seat, {"reason": "unknown_match"})
         return True
 
     def _handle(self, message: Message) -> None:
-        self._unresolved.discard(message.get("match") or "")
+        seat = seat_key(message)
+        if seat is not None and "re" not in message:
+            self._unresolved.discard(seat)
         super()._handle(message)
 
-    def _finish(self, match: str, end: Message) -> None:
-        self._unresolved.discard(match)
-        super()._finish(match, end)
+    def _finish(self, seat: SeatKey, end: Message) -> None:
+        self._unresolved.discard(seat)
+        super()._finish(seat, end)

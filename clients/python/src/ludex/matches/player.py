@@ -14,7 +14,7 @@ from .dispatch import Dispatcher
 from .result import MatchResult
 from .turn import Refusal, Turn, move_fields
 
-# Maximum number of ended matches to remember, to recognize repeated `match_end` messages.
+# Maximum number of ended seats to remember, to recognize repeated `match_end` messages.
 MAX_REMEMBERED = 1_000
 
 # Error codes of an act that arrived too late, which cost no try; and of a lost match or seat.
@@ -23,11 +23,14 @@ GONE_CODES = {"unknown_match", "not_your_seat"}
 
 Event = Callable[[Message], None]
 Key = tuple[int, int]
-"""Turn and try, which identify a move request."""
+"""Turn and try, which identify a move request of a seat."""
+
+SeatKey = tuple[str, int]
+"""Match and seat. The session may hold several seats of a match."""
 
 
 class Match:
-    """The client's state of a running match."""
+    """The client's state of a running match for one seat."""
 
     def __init__(self, start: Message) -> None:
         self.start = start
@@ -45,18 +48,19 @@ class Player:
     (:mod:`ludex.matches.evaluation`).
 
     Attributes:
-        results: the matches that have ended.
+        results: a result for each match that has ended, or for each of its seats if the session
+            holds several.
     """
 
     def __init__(self, dispatcher: Dispatcher, on_event: Event | None) -> None:
         self.results: list[MatchResult] = []
         self._dispatcher = dispatcher
         self._on_event = on_event
-        self._matches: dict[str, Match] = {}
-        self._ended: dict[str, None] = {}
-        self._acts: dict[int, tuple[str, Key, dict[str, Any]]] = {}
-        # Move requests that are pending at the dispatcher, by match.
-        self._pending: dict[str, Key] = {}
+        self._matches: dict[SeatKey, Match] = {}
+        self._ended: dict[SeatKey, None] = {}
+        self._acts: dict[int, tuple[SeatKey, Key, dict[str, Any]]] = {}
+        # Move requests that are pending at the dispatcher.
+        self._pending: dict[SeatKey, Key] = {}
         # Id of the pending entry request, if any, and the earliest time of the next one.
         self._entering: int | None = None
         self._enter_at = 0.0
@@ -82,7 +86,7 @@ class Player:
         raise NotImplementedError
 
     def _adopt(self, welcome: Message) -> None:
-        """Take over the matches of a new session; a resync follows for each match."""
+        """Take over the seats of a new session; a resync follows for each seat."""
         raise NotImplementedError
 
     def on_welcome(self, welcome: Message) -> None:
@@ -131,21 +135,22 @@ class Player:
         for match in opened[: self._dispatcher.max_turns]:
             turn, match.open = match.open, None
             if turn is not None:
-                match.requested = self._pending[turn.match] = (turn.turn, turn.attempt)
+                match.requested = (turn.turn, turn.attempt)
+                self._pending[turn.match, turn.seat] = match.requested
                 turns.append(turn)
         for turn, reply in self._dispatcher.dispatch(turns):
             move = move_fields(reply)
-            key = (turn.turn, turn.attempt)
-            if self._pending.get(turn.match) == key:
-                del self._pending[turn.match]
-            if turn.match in self._matches:
+            seat, key = (turn.match, turn.seat), (turn.turn, turn.attempt)
+            if self._pending.get(seat) == key:
+                del self._pending[seat]
+            if seat in self._matches:
                 fields = {"turn": turn.turn, "try": turn.attempt, **move}
-                self._act(turn.match, key, {**fields, "notes": turn.notes or None})
+                self._act(seat, key, {**fields, "notes": turn.notes or None})
 
-    def _act(self, match: str, key: Key, fields: dict[str, Any]) -> None:
-        # Not bound to the session: the server recognizes a repeated act by (match, turn, try).
-        number = self._session.post("act", bound=False, match=match, **fields)
-        self._acts[number] = (match, key, fields)
+    def _act(self, seat: SeatKey, key: Key, fields: dict[str, Any]) -> None:
+        # Not bound to the session: the server recognizes a repeated act by match, seat and key.
+        number = self._session.post("act", bound=False, match=seat[0], seat=seat[1], **fields)
+        self._acts[number] = (seat, key, fields)
 
     # Messages.
 
@@ -154,58 +159,58 @@ class Player:
         if "re" in message:
             self._on_reply(kind, message)
             return
-        match = message.get("match")
+        seat = seat_key(message)
         if kind == "draining":
             # If sessions cannot be resumed, no further matches start.
             self._no_more = not message.get("resume", True)
-        if match is None:
+        if seat is None:
             self._emit(message)
             self._on_event_without_match(message)
-        elif match in self._ended:
+        elif seat in self._ended:
             return
         elif kind == "resync":
-            self._on_resync(match, message)
+            self._on_resync(seat, message)
         elif kind == "turn":
-            self._record_seq(match, message)
-            self._on_turn(match, message)
-        elif self._record_seq(match, message):
+            self._record_seq(seat, message)
+            self._on_turn(seat, message)
+        elif self._record_seq(seat, message):
             self._emit(message)
             if kind == "match_start":
-                self._matches[match] = Match(message)
+                self._matches[seat] = Match(message)
             elif kind == "match_end":
-                self._finish(match, message)
+                self._finish(seat, message)
 
-    def _record_seq(self, match: str, message: Message) -> bool:
+    def _record_seq(self, seat: SeatKey, message: Message) -> bool:
         """Store the number of an event; return False for repeated events."""
         number = message.get("seq")
-        last = self._session.last_seqs.get(match, -1)
+        last = self._session.last_seqs.get(seat, -1)
         if not isinstance(number, int) or number <= last:
             return number is None
-        self._session.last_seqs[match] = number
+        self._session.last_seqs[seat] = number
         return True
 
     def _emit(self, message: Message) -> None:
         if self._on_event is not None:
             self._on_event(message)
 
-    def _on_resync(self, match: str, message: Message) -> None:
-        """Replace the state of a match by the state in a resync."""
-        self._session.last_seqs[match] = message["seq"]
+    def _on_resync(self, seat: SeatKey, message: Message) -> None:
+        """Replace the state of a seat by the state in a resync."""
+        self._session.last_seqs[seat] = message["seq"]
         self._emit(message)
         fresh = Match(message["start"])
-        self._matches[match] = fresh
+        self._matches[seat] = fresh
         turn, end = message.get("turn"), message.get("end")
         if end is not None:
-            self._finish(match, end)
+            self._finish(seat, end)
         elif turn is not None:
             key = (turn["turn"], turn.get("try", 0))
-            sent = any(act[:2] == (match, key) for act in self._acts.values())
-            if sent or self._pending.get(match) == key:
+            sent = any(act[:2] == (seat, key) for act in self._acts.values())
+            if sent or self._pending.get(seat) == key:
                 fresh.requested = key  # the act is in flight, or the agent still computes it
-            self._on_turn(match, turn)
+            self._on_turn(seat, turn)
 
-    def _on_turn(self, match: str, frame: Message) -> None:
-        state = self._matches.get(match)
+    def _on_turn(self, seat: SeatKey, frame: Message) -> None:
+        state = self._matches.get(seat)
         if state is None:
             return
         state.turn = frame
@@ -218,9 +223,9 @@ class Player:
         self._turns += 1
         state.since = self._turns
         state.open = Turn(
-            match=match,
+            match=seat[0],
             game=state.start.get("game", ""),
-            seat=state.start.get("seat", 0),
+            seat=seat[1],
             turn=key[0],
             attempt=key[1],
             legal=expand_ids(frame.get("legal") or []),
@@ -246,13 +251,15 @@ class Player:
             return
         if self._handle_reply(number, message):
             return
-        match, key, fields = self._acts.pop(number, ("", (-1, 0), {}))
-        if match not in self._matches:
+        if number not in self._acts:
+            return
+        seat, key, fields = self._acts.pop(number)
+        if seat not in self._matches:
             return
         if kind == "refused":
-            self._on_refused(match, message)
+            self._on_refused(seat, message)
         elif kind == "error":
-            self._on_act_error(match, key, fields, LudexError.from_wire(message))
+            self._on_act_error(seat, key, fields, LudexError.from_wire(message))
 
     def _on_entry_refused(self, error: LudexError) -> None:
         """Set the time of the next entry request, or raise an error that is not retryable."""
@@ -263,24 +270,24 @@ class Player:
         self._enter_at = time.monotonic() + (error.after_ms or 1_000) / 1000
 
     def _on_act_error(
-        self, match: str, key: Key, fields: dict[str, Any], error: LudexError
+        self, seat: SeatKey, key: Key, fields: dict[str, Any], error: LudexError
     ) -> None:
         if error.code in LATE_CODES:
             return
         if error.code in GONE_CODES:
-            self._finish(match, {"reason": error.code})
+            self._finish(seat, {"reason": error.code})
         elif error.retry:
             time.sleep((error.after_ms or 100) / 1000)
-            self._act(match, key, fields)
+            self._act(seat, key, fields)
         else:
             raise error
 
-    def _on_refused(self, match: str, message: Message) -> None:
-        state = self._matches[match]
+    def _on_refused(self, seat: SeatKey, message: Message) -> None:
+        state = self._matches[seat]
         frame = state.turn
         if frame is None or frame["turn"] != message["turn"] or not message.get("tries_left"):
             return
-        self._on_turn(match, {**frame, "try": message["try"]})
+        self._on_turn(seat, {**frame, "try": message["try"]})
         turn = state.open
         if turn is None or (turn.turn, turn.attempt) != (message["turn"], message["try"]):
             return
@@ -297,17 +304,17 @@ class Player:
             message.get("issues") or [],
         )
 
-    def _finish(self, match: str, end: Message) -> None:
-        state = self._matches.pop(match, None)
-        self._pending.pop(match, None)
+    def _finish(self, seat: SeatKey, end: Message) -> None:
+        state = self._matches.pop(seat, None)
+        self._pending.pop(seat, None)
         if state is None:
             return
         start = state.start
         self.results.append(
             MatchResult(
-                match=match,
+                match=seat[0],
                 game=start.get("game", ""),
-                seat=start.get("seat", 0),
+                seat=seat[1],
                 seats=[seat.get("name", "") for seat in start.get("seats") or []],
                 returns=[float(value) for value in end.get("returns") or []],
                 outcome=list(end.get("outcome") or []),
@@ -315,13 +322,24 @@ class Player:
                 at_fault=end.get("at_fault"),
                 rated=bool(end.get("rated", False)),
                 record=end.get("record"),
+                join=start.get("join"),
             )
         )
-        self._ended[match] = None
+        self._ended[seat] = None
         if len(self._ended) > MAX_REMEMBERED:
             oldest = next(iter(self._ended))
             del self._ended[oldest]
             self._session.last_seqs.pop(oldest, None)
+
+
+def seat_key(message: Message) -> SeatKey | None:
+    """Return the match and the seat that a message belongs to; ``None`` without a match."""
+    match = message.get("match")
+    if match is None:
+        return None
+    # The `seat` of an event is that of the player, not of the viewer.
+    seat = message.get("viewer" if message["type"] == "event" else "seat")
+    return match, seat or 0
 
 
 def expand_ids(legal: Sequence[Any]) -> list[int]:

@@ -30,12 +30,12 @@ class Refusal:
 
 @dataclass(slots=True)
 class Turn:
-    """A move request of a match.
+    """A move request for one seat of a match.
 
     Attributes:
         match: id of the match.
         game: id of the game.
-        seat: this agent's seat.
+        seat: the seat to move; an agent may have several seats of a match.
         turn: index of this turn among those of this seat, from 0.
         attempt: number of refused moves in this turn; the protocol's ``try``.
         legal: ascending action ids.
@@ -44,8 +44,8 @@ class Turn:
         budget_ms: time limit of this turn in milliseconds; ``None``: no limit.
         bank_ms: time left in every seat's bank, in milliseconds.
         phase: name of the phase, in games that have phases.
-        schema: key in the spec's ``proposals``: names the schema of this turn's document; ``None``:
-            the turn takes no document.
+        schema: key in the spec's ``document_schemas``: names the schema of this turn's document;
+            ``None``: the turn takes no document.
         start: public data of the match: ``seats``, ``clock``, ``params``, ``illegal``, ...
         refusal: refusal of the previous attempt, if ``attempt > 0`` and its reply was not lost with
             a connection.
@@ -90,7 +90,7 @@ def move_fields(answer: Any) -> dict[str, Any]:
     if isinstance(answer, str):
         return {"text": answer}
     if isinstance(answer, Mapping):
-        return {"proposal": dict(answer)}
+        return {"document": dict(answer)}
     try:
         return {"action": operator.index(answer)}
     except TypeError:

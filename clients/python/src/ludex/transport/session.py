@@ -1,7 +1,7 @@
 """Sessions: requests and replies over connections that are resumed after a loss.
 
 The module implements docs/protocol.md, section 7, for both planes. After a lost connection the
-client reconnects. Its ``hello`` has the session, its key and the last event number of every match.
+client reconnects. Its ``hello`` has the session, its key and the last event number of every seat.
 Pending requests are sent again with their original ids; the server executes each request once.
 """
 
@@ -12,7 +12,7 @@ import logging
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from .. import __about__
@@ -48,7 +48,7 @@ class Session:
 
     Attributes:
         welcome: the last ``welcome`` message.
-        last_seqs: the last ``seq`` of each match, by match id; sent on resume.
+        last_seqs: the last ``seq`` of each match and seat; sent on resume.
         envs: owners of the open environments, by the environments' handle.
     """
 
@@ -83,7 +83,7 @@ class Session:
                 "bad_field", "url: expected at least one server URL, got none", path="url"
             )
         self.welcome: Message = {}
-        self.last_seqs: dict[str, int] = {}
+        self.last_seqs: dict[tuple[str, int], int] = {}
         self.envs: dict[int, object] = {}
         self._token = token
         self._agent = agent
@@ -425,7 +425,7 @@ class Session:
             hello["resume"] = {
                 "session": self.welcome["session"],
                 "key": self.welcome["key"],
-                "seen": self.last_seqs,
+                "seen": seen_frames(self.last_seqs),
             }
         if self._reclaim or (self.welcome and self._agent):
             hello["reclaim"] = True
@@ -473,3 +473,14 @@ class Session:
                         "retry": False,
                     }
                 )
+
+
+def seen_frames(last_seqs: Mapping[tuple[str, int], int]) -> dict[str, int | dict[str, int]]:
+    """Return ``resume.seen``: the last ``seq`` of each match, by seat if there are several."""
+    seats: dict[str, dict[str, int]] = {}
+    for (match, seat), seq in last_seqs.items():
+        seats.setdefault(match, {})[str(seat)] = seq
+    return {
+        match: by_seat if len(by_seat) > 1 else next(iter(by_seat.values()))
+        for match, by_seat in seats.items()
+    }

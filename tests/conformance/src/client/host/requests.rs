@@ -59,6 +59,9 @@ impl ScriptServer<'_> {
         let (Some(given), true) = (act.as_move(), act.match_id == table.id) else {
             return Err(CheckFault::new(5, format!("acted in {:?}", act.match_id), format!("{:?}", table.id)));
         };
+        if let Some(seat) = act.seat.filter(|&seat| seat as usize != table.seat) {
+            return Err(CheckFault::new(5, format!("acted for seat {seat}"), format!("seat {}", table.seat)));
+        }
         let of = format!("turn {}, try {}", key.0, key.1);
         if let Some((first, before)) = self.acts.get(&key) {
             let same = *first == given || table.read(first).is_ok_and(|action| table.read(&given) == Ok(action));
@@ -194,7 +197,7 @@ impl ScriptServer<'_> {
         if table.over {
             return Ok(over());
         }
-        match &act.proposal {
+        match &act.document {
             None if self.script.documents() => {
                 let did = format!("answered turn {} with {}", act.turn, act_text(act));
                 return Err(CheckFault::new(5, did, "a document that fits the schema named in the turn").into());

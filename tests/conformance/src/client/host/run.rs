@@ -86,7 +86,7 @@ impl ScriptServer<'_> {
         let Some(run) = &self.run else { return Err(CheckFault::new(0, asked, "no internal error")) };
         let join = run.over.is_none().then(|| "j_kit1".to_owned());
         let due = if run.over.is_some() { 0 } else { run.due() };
-        Ok(ServerMessage::Enrolled(Enrolled { run: RUN.into(), join, due, done: run.done, eta_ms: None }))
+        Ok(ServerMessage::Enrolled(Enrolled { run: RUN.into(), join, due, done: run.done, ..Enrolled::default() }))
     }
 
     /// Counts the finished match. Returns false if no match has finished or if the match was already counted.

@@ -121,7 +121,11 @@ pub(super) async fn forged(link: &mut Link, spec: &Spec) -> LawResult {
     for bent in bent {
         let restore = Restore { env: h.env, envs: None, items: with(bent) };
         let error = link.call(ClientMessage::Restore(restore)).await?.error(ErrorCode::BadSnapshot)?;
-        law_holds(matches!(error.at, None | Some(2)), || format!("`at` is {:?}", error.at), "2 (the forged item)")?;
+        law_holds(
+            matches!(error.index, None | Some(2)),
+            || format!("`index` is {:?}", error.index),
+            "2 (the forged item)",
+        )?;
         same(&states(&h, link).await?, &rows, || "the states after a forged snapshot".into())?;
     }
     // The request has fewer snapshots than environments.

@@ -112,9 +112,9 @@ pub(super) async fn illegal(link: &mut Link, spec: &Spec) -> LawResult {
         let before: Vec<_> = h.rows(&batch).into_iter().map(|row| row.state()).collect();
         for (bad, what) in spoiled(&h, &batch, &actions) {
             let error = h.try_step(link, &bad).await?.error_at(ErrorCode::IllegalAction, "actions")?;
-            let row = error.at.map(|at| at as usize / h.width().max(1));
-            let of_row = row == Some(1) || error.at == Some(1);
-            law_holds(of_row, || format!("`at` of {what} is {:?}", error.at), "the index of the invalid entry")?;
+            let row = error.index.map(|at| at as usize / h.width().max(1));
+            let of_row = row == Some(1) || error.index == Some(1);
+            law_holds(of_row, || format!("`index` of {what} is {:?}", error.index), "the index of the invalid entry")?;
         }
         let after = h.look(link).await?;
         law_holds(after.reward.iter().all(|r| r == 0.0), || "sent a nonzero reward for no move".into(), "0")?;

@@ -20,8 +20,10 @@ fn illegal(table: &CheckedSeat, turn: u32, attempt: u32) -> Act {
 /// Sends an illegal act and returns the refusal.
 async fn refusal_of(table: &mut CheckedSeat, act: &Act) -> LawResult<Box<ActRefused>> {
     let refused = table.act(act).await?.refusal()?;
-    let due = (&act.match_id, act.turn, act.attempt + 1);
-    same(&(&refused.match_id, refused.turn, refused.attempt), &due, || "match, turn and try of `refused`".into())?;
+    let due = (&act.match_id, table.seat(), act.turn, act.attempt + 1);
+    same(&(&refused.match_id, refused.seat, refused.turn, refused.attempt), &due, || {
+        "match, seat, turn and try of `refused`".into()
+    })?;
     let left = table.start.illegal.tries.saturating_sub(act.attempt + 1);
     same(&refused.tries_left, &left, || "refused.tries_left".into())?;
     law_holds(!refused.message.is_empty(), || "refused without a message".into(), "`message`")?;
@@ -59,6 +61,9 @@ pub(super) async fn acts(b: &LawContext) -> LawResult {
     }
     let nowhere = Act { match_id: "m_conformance".into(), ..at(0, 0, first) };
     table.act(&nowhere).await?.error(ErrorCode::UnknownMatch)?;
+    // The client has no other seat of the match.
+    let seatless = Act { seat: Some(1), ..at(0, 0, first) };
+    table.act(&seatless).await?.error(ErrorCode::NotYourSeat)?;
     // An illegal act uses exactly one try, even if repeated.
     let bad = illegal(&table, 0, 0);
     let told = refusal_of(&mut table, &bad).await?;
@@ -113,7 +118,7 @@ pub(super) async fn tries(b: &LawContext) -> LawResult {
         let act = illegal(&table, 0, attempt);
         let told = refusal_of(&mut table, &act).await?;
         let then = (attempt + 1 == tries).then_some(IllegalPolicy::Forfeit);
-        same(&told.then, &then, || format!("refused.then of try {attempt}"))?;
+        same(&told.applied_policy, &then, || format!("refused.applied_policy of try {attempt}"))?;
     }
     let end = table.ending().await?;
     forfeited(&table, &end, EndReason::Illegal)
@@ -124,11 +129,13 @@ pub(super) async fn resigns(b: &LawContext) -> LawResult {
     let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     let turn = table.due().await?;
     table.play_turn(&turn).await?;
-    let resign = ClientMessage::Resign(Resign { match_id: table.id.clone() });
+    let resign = ClientMessage::Resign(Resign { match_id: table.id.clone(), seat: None });
     let id = table.link.ask(&resign).await?;
     table.reply(id).await?.ok()?;
     let end = table.ending().await?;
     forfeited(&table, &end, EndReason::Resign)?;
+    let seatless = json!({"type": "resign", "match": table.id, "seat": 1});
+    table.link.demand(seatless).await?.error(ErrorCode::NotYourSeat)?;
     let nowhere = json!({"type": "resign", "match": "m_conformance"});
     table.link.demand(nowhere).await?.error(ErrorCode::UnknownMatch).map(drop)
 }

@@ -2,7 +2,7 @@
 
 use ludex_protocol::Encoding;
 use ludex_protocol::error::close;
-use ludex_protocol::message::{ClientMessage, Ping, ResumeSession, ServerMessage, TurnFrame, Welcome};
+use ludex_protocol::message::{ClientMessage, Ping, ResumeSession, SeenFrames, ServerMessage, TurnFrame, Welcome};
 use ludex_protocol::record::EndReason;
 
 use super::super::bench::LawContext;
@@ -25,7 +25,7 @@ async fn resume(
     hello.resume = Some(ResumeSession {
         session: welcome.session.clone(),
         key: welcome.key.clone(),
-        seen: seen.map(|(id, seq)| (id.to_owned(), seq)).into_iter().collect(),
+        seen: seen.map(|(id, seq)| (id.to_owned(), SeenFrames::Seat(seq))).into_iter().collect(),
     });
     link.greet(hello).await
 }

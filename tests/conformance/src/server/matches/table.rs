@@ -132,21 +132,23 @@ impl CheckedSeat {
         if self.is_of_another(&heard) {
             return Ok(());
         }
-        let numbered = |id: &str| {
-            law_holds(id == self.id, || format!("sent a frame of {id}"), "frames of the client's match only")
+        let own = self.seat();
+        let numbered = |id: &str, seat: Option<u32>| {
+            law_holds(id == self.id, || format!("sent a frame of {id}"), "frames of the client's match only")?;
+            same(&seat, &Some(own), || "seat (`viewer` of an event) in a frame of the match".into())
         };
         match heard.message.clone() {
             ServerMessage::Turn(turn) => {
-                numbered(&turn.match_id)?;
+                numbered(&turn.match_id, Some(turn.seat))?;
                 self.take_turn(*turn, &heard)?;
             }
             ServerMessage::Event(event) => {
-                numbered(&event.match_id)?;
+                numbered(&event.match_id, event.viewer)?;
                 self.follows(event.seq, &heard)?;
                 self.event(&event, &heard)?;
             }
             ServerMessage::MatchEnd(end) => {
-                numbered(&end.match_id)?;
+                numbered(&end.match_id, end.seat)?;
                 self.follows(end.seq, &heard)?;
                 ends(&end, &self.spec)?;
                 self.end = Some(*end);
@@ -154,7 +156,7 @@ impl CheckedSeat {
                 return Ok(());
             }
             ServerMessage::Resync(resync) => {
-                numbered(&resync.match_id)?;
+                numbered(&resync.match_id, resync.seat)?;
                 self.anew(*resync)?;
             }
             ServerMessage::Queued(_) | ServerMessage::Draining(_) | ServerMessage::Ping(_) => {}
@@ -286,8 +288,8 @@ impl CheckedSeat {
 
     /// Creates an act that answers a turn with an action id.
     pub fn answer(&self, turn: &TurnFrame, action: u32) -> Act {
-        let (match_id, action) = (self.id.clone(), Some(action.into()));
-        Act { match_id, turn: turn.turn, attempt: turn.attempt, action, ..Act::default() }
+        let (match_id, seat, action) = (self.id.clone(), Some(turn.seat), Some(action.into()));
+        Act { match_id, seat, turn: turn.turn, attempt: turn.attempt, action, ..Act::default() }
     }
 
     /// Chooses a random legal action, determined by the turn.
@@ -301,7 +303,10 @@ impl CheckedSeat {
     pub fn was_accepted(&mut self, turn: &TurnFrame, action: u32, accepted: &Accepted) -> LawResult {
         let at = turn.legal.iter().position(|id| id == action);
         let name = turn.names.as_ref().zip(at).and_then(|(names, at)| names.get(at));
-        same(&(&accepted.match_id, accepted.turn), &(&self.id, turn.turn), || "match and turn of `accepted`".into())?;
+        let due = (&self.id, self.seat(), turn.turn);
+        same(&(&accepted.match_id, accepted.seat, accepted.turn), &due, || {
+            "match, seat and turn of `accepted`".into()
+        })?;
         same(&accepted.action, &Some(action), || "accepted.action".into())?;
         same(&Some(&accepted.text), &name, || "accepted.text, compared with turn.names".into())?;
         self.accepted = self.accepted.map(|n| n + 1);

@@ -76,7 +76,7 @@ pub(super) async fn games(b: &LawContext) -> LawResult<Vec<&Spec>> {
         |spec| spec.dynamics != Dynamics::Sequential,
     ];
     let all = b.games().await?.iter().map(|(_, spec)| spec);
-    let playable: Vec<&Spec> = all.filter(|spec| spec.players >= 2 && spec.proposals.is_none()).collect();
+    let playable: Vec<&Spec> = all.filter(|spec| spec.players >= 2 && spec.document_schemas.is_none()).collect();
     let shortest =
         |kind: fn(&Spec) -> bool| playable.iter().copied().filter(|spec| kind(spec)).min_by_key(|spec| spec.max_length);
     let found: Vec<&Spec> = kinds.into_iter().filter_map(shortest).collect();

@@ -122,7 +122,7 @@ fn flags(h: &CheckedHandle, b: &Batch, row: usize) -> LawResult {
         let acts = if h.view_rows() == 1 { !seats.is_empty() } else { seats.contains(&k) };
         law_holds(acts || may.is_empty(), || format!("the mask of a seat that cannot act is {may:?}"), "an empty row")?;
         law_holds(
-            !acts || !may.is_empty() || h.spec.proposals.is_some(),
+            !acts || !may.is_empty() || h.spec.document_schemas.is_some(),
             || "a mask row of an acting seat is empty".into(),
             "at least one legal action",
         )?;
