@@ -51,6 +51,16 @@ pub fn is_label(run: &str) -> bool {
     run.starts_with(LABEL)
 }
 
+/// Decision on an agent that wants to enter a ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    Admitted,
+    /// The name belongs to another owner or to an anchor.
+    Taken,
+    /// The season has its maximum number of agents.
+    Full(usize),
+}
+
 /// Ladder of a running server.
 pub struct StandingLadder {
     pub name: String,
@@ -148,20 +158,23 @@ impl StandingLadder {
         self.state.lock().kept.as_ref().map(|kept| self.label_of(&kept.season.name))
     }
 
-    /// Returns true if an owner may use an agent name. A name belongs to the first owner that plays under this name.
+    /// Decides whether an owner may use an agent name. A name belongs to the first owner that plays under this name.
     ///
     /// # Errors
     ///
     /// Those of the store; a new name then stays free.
-    pub async fn admits(&self, store: &Store, agent: &str, owner: Option<&str>) -> anyhow::Result<bool> {
+    pub async fn admits(&self, store: &Store, agent: &str, owner: Option<&str>) -> anyhow::Result<Admission> {
         if self.anchors.iter().any(|(anchor, _)| anchor.name == agent) {
-            return Ok(false);
+            return Ok(Admission::Taken);
         }
         let claim = {
             let mut state = self.state.lock();
-            let Some(kept) = &mut state.kept else { return Ok(true) };
+            let Some(kept) = &mut state.kept else { return Ok(Admission::Admitted) };
             if let Some(known) = kept.owners.get(agent) {
-                return Ok(known.as_deref() == owner);
+                return Ok(if known.as_deref() == owner { Admission::Admitted } else { Admission::Taken });
+            }
+            if kept.owners.len() >= self.terms.max_agents {
+                return Ok(Admission::Full(self.terms.max_agents));
             }
             kept.owners.insert(agent.to_owned(), owner.map(str::to_owned));
             kept.standing(&self.contest, agent, None)?
@@ -170,7 +183,7 @@ impl StandingLadder {
         if let (Err(_), Some(kept)) = (&stored, &mut self.state.lock().kept) {
             kept.owners.remove(agent);
         }
-        Ok(stored.map(|()| true)?)
+        Ok(stored.map(|()| Admission::Admitted)?)
     }
 
     /// Opens the season that has begun at `now_ms`, in milliseconds since the Unix epoch, unless another is in progress.

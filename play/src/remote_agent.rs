@@ -12,7 +12,6 @@ use ludex_client::{Failure, Handler, MatchResult, TurnReply as Act, TurnRequest}
 use ludex_env::draw::{Key, key};
 use ludex_env::{AgentKey, Budget, GameRef, Journal, ObservedMove, PriorAttempt, Seat};
 use ludex_protocol::call::Call;
-use ludex_protocol::limits::Limits;
 use ludex_protocol::message::{MatchEvent, MatchFrame, MatchStart, Resync};
 use ludex_protocol::record::AgentKind;
 use ludex_protocol::{Move, plain_text};
@@ -21,6 +20,10 @@ use serde_json::Value;
 
 use crate::local::kind_of;
 use crate::machine::seat_history::append;
+
+/// Maximum size in bytes of each text of a turn's calls. Even if JSON doubles them, the three texts stay below the default
+/// of `transcript_bytes`.
+const TEXT_BYTES: usize = 40 << 10;
 
 /// Time reserved for sending an act, at most a tenth of the turn's budget.
 const WIRE: Duration = Duration::from_millis(200);
@@ -235,14 +238,14 @@ impl Journal for CallLog {
 
 impl CallLog {
     /// Returns the notes `model`, `prompt`, `answer` and `reasoning`. The texts of several calls are separated by lines, and
-    /// cut where they exceed the server's default limit of a text.
+    /// cut at [`TEXT_BYTES`].
     fn texts(self) -> Vec<(String, Value)> {
         let calls = self.0.into_inner();
         let Some(model) = calls.first().map(|call| call.model.clone()) else { return Vec::new() };
         let join = |text: &dyn Fn(&Call) -> String| {
             let mut all =
                 calls.iter().map(text).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n---\n\n");
-            all.truncate(all.floor_char_boundary(Limits::default().text_bytes as usize));
+            all.truncate(all.floor_char_boundary(TEXT_BYTES));
             all
         };
         let prompt = |call: &Call| call.messages.iter().map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n");

@@ -15,7 +15,7 @@ use super::hub::{Hub, storage_failure};
 use crate::seasons::{SeasonStep, step};
 use crate::sessions::Session;
 use crate::settings::Humans;
-use crate::standing_ladders::{QUEUE, StandingLadder};
+use crate::standing_ladders::{Admission, QUEUE, StandingLadder};
 
 /// Interval between pairing rounds.
 const TICK: Duration = Duration::from_millis(200);
@@ -61,9 +61,16 @@ impl Hub {
             return Err(Box::new(e.allowed(json!(clock))));
         }
         let admitted = ladder.admits(&self.store, session.name(), session.about.owner.as_deref()).await;
-        if !admitted.map_err(|e| storage_failure(&format!("{e:#}")))? {
-            let message = "agent name is taken on this ladder by another owner; use another name";
-            return refused(ErrorCode::Forbidden, "agent", message);
+        match admitted.map_err(|e| storage_failure(&format!("{e:#}")))? {
+            Admission::Admitted => {}
+            Admission::Taken => {
+                let message = "agent name is taken on this ladder by another owner; use another name";
+                return refused(ErrorCode::Forbidden, "agent", message);
+            }
+            Admission::Full(most) => {
+                let message = format!("expected at most {most} agents in a season of this ladder");
+                return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("queue").allowed(most)));
+            }
         }
         ladder.fit(join);
         Ok(())

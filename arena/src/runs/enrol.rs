@@ -25,6 +25,8 @@ use crate::suites::unplayable;
 
 /// Maximum length of a run's name in characters.
 const NAME: usize = 64;
+/// Maximum number of variants of an agent, each of which plays the whole run.
+const VARIANTS: usize = 16;
 /// Interval between checks for expired runs and for tournaments to start.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -238,7 +240,7 @@ impl Runs {
             return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("run").allowed(most)));
         }
         let (roles, left_out) = self.assign_roles(request, &offer.text)?;
-        let left_out = named_apart(request, &offer.entry.parts, left_out)?;
+        let left_out = parts_left_out(request, &offer.entry.parts, left_out)?;
         let until_ms = i64::try_from(self.hub.config.run_time.as_millis()).unwrap_or(i64::MAX);
         let kept = Enrolment {
             request: request.clone(),
@@ -270,6 +272,13 @@ impl Runs {
         let mut suite = Suite::parse(text, &games).map_err(|e| storage_failure(&e))?;
         let bad = |message: String| Box::new(Refusal::new(ErrorCode::BadField, message).path("roles"));
         suite.keep_only(&request.only).map_err(|e| bad(e.to_string()))?;
+        if request.variants.len() > VARIANTS {
+            let got = request.variants.len();
+            let e = Refusal::new(ErrorCode::Limit, format!("variants: expected at most {VARIANTS}, got {got}"));
+            return Err(Box::new(e.path("variants").got(got).allowed(VARIANTS)));
+        }
+        let labels = suite.play_remotely(&request.variants);
+        labels.map_err(|e| Box::new(Refusal::new(ErrorCode::BadField, e.to_string()).path("variants")))?;
         let named = |agent: &String| RoleAgent { name: agent.clone(), spec: agent.clone() };
         let given = request.roles.iter().map(|(role, agents)| (role.clone(), agents.iter().map(named).collect()));
         let mut cast: RoleAssignment = given.collect();
@@ -452,7 +461,7 @@ pub(super) fn check_name(run: &str) -> Result<(), Box<Refusal>> {
 /// # Errors
 ///
 /// A part that the request names, and a run without any part.
-fn named_apart(
+fn parts_left_out(
     request: &Enrol,
     parts: &[SuitePart],
     mut closed: BTreeMap<String, String>,

@@ -21,6 +21,10 @@ pub struct LadderTerms {
     /// Levels of the game's anchor ladder to use as anchors; `None`: all levels that have a rating.
     #[serde(default)]
     pub anchors: Option<Vec<u32>>,
+    /// Maximum number of agents in a season. The time of a fit grows with the cube of this number, its memory with the
+    /// square.
+    #[serde(default = "max_agents")]
+    pub max_agents: usize,
     #[serde(default)]
     pub rating: LadderSettings,
     #[serde(default)]
@@ -34,6 +38,10 @@ fn move_ms() -> u64 {
     10_000
 }
 
+fn max_agents() -> usize {
+    2_000
+}
+
 impl LadderTerms {
     /// Returns the default settings for a game.
     pub fn of(game: &str) -> Self {
@@ -42,6 +50,7 @@ impl LadderTerms {
             name: None,
             move_ms: move_ms(),
             anchors: None,
+            max_agents: max_agents(),
             rating: LadderSettings::default(),
             pairing: Pacing::default(),
             seasons: Vec::new(),
@@ -66,6 +75,7 @@ impl LadderTerms {
     /// The first contradiction between the settings.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(self.move_ms > 0, "move_ms: expected a number above 0, got 0");
+        anyhow::ensure!(self.max_agents > 0, "max_agents: expected a number above 0, got 0");
         let fault = self.rating.fault().or_else(|| self.pairing.fault());
         anyhow::ensure!(fault.is_none(), "{}", fault.unwrap_or_default());
         in_order(&self.seasons)

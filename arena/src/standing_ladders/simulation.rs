@@ -13,7 +13,7 @@ use super::Seeker;
 use super::pairing::{Encounters, Meeting, Pacing, Partner};
 use super::table::{LadderSettings, SeatName, StandingTable};
 
-/// Simulated ladder.
+/// Ladder of simulated agents, whose results follow from their true strengths.
 struct Course {
     /// Strengths of the agents.
     strengths: Vec<f64>,

@@ -160,7 +160,7 @@ impl StandingTable {
     /// Counts a block of matches between the agents `a` and `b`, where `a` sorts first. `scores` holds the score of `a`
     /// in each match. Ignores a server-run agent that is not an anchor of this ladder.
     pub(super) fn meet(&mut self, a: &SeatName, b: &SeatName, mut scores: Vec<f64>, at_ms: i64) {
-        let (SeatName::Client(name), true) = (a, self.knows(b)) else { return };
+        let (SeatName::Client(name), true) = (a, self.can_rate(b)) else { return };
         scores.sort_by(|x, y| y.total_cmp(x));
         let results: String = scores.iter().map(|&score| result(score)).collect();
         let key = match b {
@@ -174,7 +174,7 @@ impl StandingTable {
         self.matches += scores.len() as u64;
     }
 
-    fn knows(&self, who: &SeatName) -> bool {
+    fn can_rate(&self, who: &SeatName) -> bool {
         match who {
             SeatName::Server(spec) => self.anchors.contains_key(spec),
             SeatName::Client(_) => true,

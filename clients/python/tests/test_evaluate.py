@@ -262,7 +262,7 @@ def test_two_agents_play_in_custom_suite(program: str, tmp_path: Path) -> None:
     suite.write_text(SUITE)
     alone = ludex.evaluate(None, suite, first, "alone")
     played = {row["part"]: row["wins"] + row["losses"] for row in alone.rows()}
-    assert played == {"nim": 2}  # One agent cannot play the other part, which is left out.
+    assert played == {"nim": 2}  # The other part needs two agents.
     assert alone.report_url is None
     assert "<html" in alone.report_html
     verdicts: list[Any] = []

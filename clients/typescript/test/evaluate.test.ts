@@ -87,7 +87,7 @@ describe('runs', { skip: withoutServer, timeout: 120_000 }, () => {
       const counted = tallies.flatMap((tally) => Object.values(tally)).reduce((sum, n) => sum + n, 0);
       assert.equal(counted, 8);
       assert.deepEqual([end.run, end.reason], [enrolment.run, 'done']);
-      // The solver wins every match of nim against this agent. A duel needs two candidates, so it is left out.
+      // The solver wins every match of nim against this agent. A duel needs two candidates.
       const parts = end.verdict.parts as { part: string; wins: number; draws: number; losses: number }[];
       const [nim, kuhn, ...others] = parts.map(({ wins, draws, losses }) => [wins, draws, losses]);
       assert.deepEqual([nim, kuhn![0]! + kuhn![2]!, others], [[0, 0, 4], 4, []]);

@@ -76,7 +76,7 @@ impl MatchSetup {
     }
 
     /// Returns true if the host plays an earlier answer of the client on `seat` without a request.
-    pub(super) fn knows(&self, state: &dyn DynState, seat: Seat) -> bool {
+    pub(super) fn has_answer(&self, state: &dyn DynState, seat: Seat) -> bool {
         self.seats[seat].known.recall(state, seat).is_some()
     }
 

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 /// Answers of a client to the questions of earlier matches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownAnswers {
-    /// Game phases in which the client is asked each question only once.
+    /// Game phases in which the client is asked each question once per run.
     pub phases: Vec<String>,
     pub answers: Vec<KnownAnswer>,
 }
@@ -26,14 +26,14 @@ pub struct KnownAnswer {
 }
 
 impl KnownAnswers {
-    /// Returns true if there are no answers.
+    /// Returns true if no answers are kept in any phase.
     pub fn is_empty(&self) -> bool {
-        self.answers.is_empty()
+        self.phases.is_empty()
     }
 
     /// Returns the move that the client chose when it was asked about the position before, and the notes of the move.
     pub(super) fn recall(&self, state: &dyn DynState, seat: Seat) -> Option<(ParsedMove, &Notes)> {
-        let phase = state.phase().filter(|_| !self.is_empty())?;
+        let phase = state.phase().filter(|_| !self.answers.is_empty())?;
         self.phases.iter().find(|cached| *cached == phase)?;
         let asked = question_digest(&state.view(Viewer::Seat(seat)).value(), &[]);
         let known = self.answers.iter().find(|known| known.asked == asked)?;

@@ -258,14 +258,15 @@ impl Narrator {
         match state.turn() {
             ToMove::Seat(seat) => {
                 let turn = self.issue(seat);
-                if !given && !setup.skips(&*self.position.state, seat) && !setup.knows(&*self.position.state, seat) {
+                if !given && !setup.skips(&*self.position.state, seat) && !setup.has_answer(&*self.position.state, seat)
+                {
                     self.send_turn(setup, seat, turn, sink);
                 }
             }
             ToMove::Simultaneous(acting) => {
                 for seat in acting.iter() {
                     let turn = self.issue(seat);
-                    if !given && !setup.knows(&*self.position.state, seat) {
+                    if !given && !setup.has_answer(&*self.position.state, seat) {
                         self.send_turn(setup, seat, turn, sink);
                     }
                 }

@@ -158,7 +158,7 @@ impl AnswerCache {
 }
 
 /// Cached replies of the clients in one match. While a client has not answered any question of its seat, other matches
-/// with this client on this seat wait, so that the client is asked only once.
+/// with this client on this seat wait, so that the client is asked once.
 pub(crate) struct ClientAnswers<'a> {
     cache: &'a AnswerCache,
     caching: &'a CachePolicy,
@@ -166,7 +166,8 @@ pub(crate) struct ClientAnswers<'a> {
     players: &'a [&'a Participant],
     /// Replies known before the match, by seat.
     known: Vec<Vec<AnswerLine>>,
-    _first: Vec<ArcMutexGuard<RawMutex, ()>>,
+    /// Locks of the first replies that this match asks for.
+    first: Vec<ArcMutexGuard<RawMutex, ()>>,
 }
 
 impl AnswerCache {
@@ -194,7 +195,7 @@ impl AnswerCache {
         for (seat, player) in seats() {
             known[seat] = self.lines(game, &player.name, seat);
         }
-        ClientAnswers { cache: self, caching, game, players, known, _first: first }
+        ClientAnswers { cache: self, caching, game, players, known, first }
     }
 
     /// Returns the cached replies of an agent on a seat.
@@ -207,7 +208,7 @@ impl AnswerCache {
 
 impl ClientAnswers<'_> {
     /// Returns the answers for the setup of the match `episode`, by seat.
-    pub(crate) fn known(&self, episode: &str) -> Vec<KnownAnswers> {
+    pub(crate) fn answers_for(&self, episode: &str) -> Vec<KnownAnswers> {
         let answer = |line: &AnswerLine| {
             let notes = reply(line, episode).notes;
             KnownAnswer { asked: line.asked.clone(), mv: line.mv.clone(), notes }
@@ -228,7 +229,7 @@ impl ClientAnswers<'_> {
     /// # Errors
     /// Returns an error if the file of the answers cannot be written.
     pub(crate) fn learn(&self, game: &GameRef, episode: &str, record: &Record) -> Result<(), AgentError> {
-        if self.known.iter().all(Vec::is_empty) && self._first.is_empty() {
+        if self.known.iter().all(Vec::is_empty) && self.first.is_empty() {
             return Ok(());
         }
         let mut steps = steps(&**game, record);

@@ -290,7 +290,7 @@ impl Driver<'_> {
         let blameless = due.seats.iter().map(|who| table.own_opponents.contains(who)).collect();
         // Until a client has answered a question, only one match may ask it.
         let clients = wave.book.clients(&table.caching, game, &players);
-        let known = clients.known(&episode);
+        let known = clients.answers_for(&episode);
         let played = self.executor.play(MatchJob { setup, players: &players, blameless, known, asking })?;
         let played = match clients.learn(game_ref, &episode, &played.record) {
             Ok(()) => played,

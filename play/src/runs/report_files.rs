@@ -174,7 +174,8 @@ impl<'r> Read<'r> {
         };
         let share = about.shard.map(|shard| format!("shard {shard}")).into_iter();
         let scale = (about.scale != 1.0).then(|| format!("numbers of blocks multiplied by {}", about.scale));
-        let only = (!about.only.is_empty()).then(|| format!("only {}", about.only.join(", ")));
+        let only =
+            (!about.only.is_empty() && about.left_out.is_empty()).then(|| format!("only {}", about.only.join(", ")));
         let left_out = about.left_out.iter().map(|(part, why)| format!("without {part} ({why})"));
         let varied = about.variants.is_some() && plan.agents.iter().any(|agent| agent.variant.is_some());
         let varied = varied.then(|| "variants of an agent played different deals".to_owned());

@@ -28,6 +28,8 @@ use ludex_arena::sessions::{ClientInfo, Control, ResumedSession, Session, Sessio
 /// Capacity of a mailbox in messages. A mailbox becomes full if the client does not read.
 const MAILBOX: usize = 1024;
 
+/// Maximum size in bytes of an agent's version and model, which are in every record of the agent.
+const TEXT_BYTES: usize = 200;
 /// Maximum time for an older connection to hand over the session to a newer one.
 const HAND_OVER: Duration = Duration::from_secs(5);
 
@@ -207,6 +209,13 @@ async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(Client
         auth::admit(&shared.store, token, peer.guests_welcome(), shared.epoch_ms()).await.map_err(not_admitted)?;
     let asked = hello.agent.clone().unwrap_or_default();
     let agent = agent_name(&asked, &grant)?;
+    for (path, text) in [("agent.version", &asked.version), ("agent.model", &asked.model)] {
+        if let Some(text) = text.as_ref().filter(|text| text.len() > TEXT_BYTES) {
+            let message = format!("{path}: expected at most {TEXT_BYTES} bytes, got {}", text.len());
+            let error = Refusal::new(ErrorCode::TooLarge, message).path(path).got(text.len()).allowed(TEXT_BYTES);
+            return Err(HelloRefusal(error, close::PROTOCOL));
+        }
+    }
     let kind = asked.kind.unwrap_or(AgentKind::Bot);
     let owner = grant.owner.clone();
     Ok((ClientInfo { agent, version: asked.version, kind, model: asked.model, price: asked.price, owner }, grant))

@@ -303,7 +303,7 @@ SERVER = [
         "report": "/runs/mine/report.html"}),
     ("draining", None, "draining", {"until_ms": 99000, "resume": True}),
     ("error", 12, "error", {
-        "code": "illegal_action", "message": "environment 1: 9 is no action of connect_four (0..7)", "fault": "client",
+        "code": "illegal_action", "message": "environment 1: 9 is not an action of connect_four; expected an id in 0..7", "fault": "client",
         "retry": False, "path": "actions", "index": 1, "got": 9, "allowed": [0, 1, 2], "nearest": "0"}),
     ("error_short", None, "error", {
         "code": "rate_limited", "message": "too fast", "fault": "client", "retry": True, "after_ms": 250}),

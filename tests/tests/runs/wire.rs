@@ -637,6 +637,55 @@ async fn server_tournament_has_unique_deals_and_complete_run() {
 }
 
 #[tokio::test]
+async fn part_that_cannot_be_played_is_left_out_by_name() {
+    let cards = "[[part]]\nid = \"cards\"\ngame = \"kuhn_poker\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 1\n";
+    let suite = format!("{ROLES}{cards}");
+    let server = Server::start(|config| config.suites = Suites::default().with(&suite).expect("a suite")).await;
+    let mut bot = Bot::new(server.address, "cand").await;
+    let enrolled = bot.call("enrol", json!({"suite": "roles", "run": "mine"})).await;
+    assert_eq!(enrolled["due"], 2, "{enrolled}");
+    let left_out = enrolled["left_out"].as_object().expect("parts");
+    assert_eq!(left_out.keys().collect::<Vec<_>>(), ["lines", "nim"]);
+    let (_, page) = server.get("/runs/mine").await;
+    assert_eq!(serde_json::from_str::<Value>(&page).expect("JSON")["left_out"], enrolled["left_out"]);
+    bot.play(2, first).await;
+    let end = bot.wait("run_end").await;
+    assert_eq!(end["verdict"]["parts"].as_array().map(Vec::len), Some(1), "{end}");
+    let (_, report) = server.get("/runs/mine/report.html").await;
+    assert!(report.contains("without lines (") && report.contains("without nim ("), "{report}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn variants_of_client_play_different_deals() {
+    let server = server(|_| {}).await;
+    let mut bot = Bot::new(server.address, "cand").await;
+    let ask =
+        |labels: Value| json!({"suite": "little", "run": "mine", "only": ["cards"], "slots": 4, "variants": labels});
+    let many: Vec<String> = (0..17).map(|k| format!("v{k}")).collect();
+    for (labels, code) in [(json!(["Fast!"]), "bad_field"), (json!(["a", "a"]), "bad_field"), (json!(many), "limit")] {
+        is_error(&bot.call("enrol", ask(labels)).await, code, "variants");
+    }
+    let enrolled = bot.call("enrol", ask(json!(["fast", "slow"]))).await;
+    assert_eq!((&enrolled["type"], &enrolled["due"]), (&json!("enrolled"), &json!(32)), "{enrolled}");
+    is_error(&bot.call("enrol", ask(json!(["fast"]))).await, "conflict", "variants");
+    bot.play(32, first).await;
+    let end = bot.wait("run_end").await;
+    let agents: Vec<&Value> =
+        end["verdict"]["parts"].as_array().expect("parts").iter().map(|row| &row["agent"]).collect();
+    assert_eq!(agents, ["cand / fast", "cand / slow"]);
+    let (mut played, mut seeds) = (BTreeMap::new(), BTreeSet::new());
+    for (id, seen) in &bot.matches {
+        *played.entry(seen.start["variant"].as_str().expect("a variant")).or_insert(0) += 1;
+        let (_, body) = server.get(&format!("/episodes/{id}")).await;
+        seeds.insert(serde_json::from_str::<Value>(&body).expect("a record")["seed"].to_string());
+    }
+    assert_eq!(played, BTreeMap::from([("fast", 16), ("slow", 16)]));
+    assert_eq!(seeds.len(), 32, "a client got the same deal twice");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
 async fn enrolled_agents_fill_suite_roles() {
     let server = Server::start(|config| config.suites = Suites::default().with(ROLES).expect("a suite")).await;
     let mut bot = Bot::new(server.address, "cand").await;

@@ -151,6 +151,19 @@ async fn queue_without_ladder_pairs_clients_normally() {
 }
 
 #[tokio::test]
+async fn season_of_ladder_has_limited_number_of_agents() {
+    let few = FREE.replacen("move_ms", "max_agents = 2\nmove_ms", 1);
+    let server = Server::start(|config| config.ladders = vec![terms(&few)]).await;
+    until(server.address, "/ladders/tic_tac_toe", |page| page["season"].is_object()).await;
+    for name in ["ann", "bob", "ann"] {
+        assert_eq!(Bot::new(server.address, name).await.call("join", ladder()).await["type"], "joined", "{name}");
+    }
+    let refused = Bot::new(server.address, "cay").await.call("join", ladder()).await;
+    assert_eq!((&refused["code"], &refused["allowed"]), (&json!("limit"), &json!(2)), "{refused}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
 async fn lone_agent_meets_anchor_and_agents_of_one_owner_never_meet() {
     let server = Server::start(|config| config.ladders = vec![terms(ANCHORED)]).await;
     let wanted =

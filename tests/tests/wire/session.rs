@@ -39,6 +39,8 @@ async fn handshake_errors_state_the_reason() {
         (with("client", Value::Null), "bad_field", json!("client")),
         (with("agent", json!({"name": "no spaces"})), "bad_field", json!("agent.name")),
         (with("agent", json!({"name": "x".repeat(41)})), "bad_field", json!("agent.name")),
+        (with("agent", json!({"name": "x", "model": "x".repeat(201)})), "too_large", json!("agent.model")),
+        (with("agent", json!({"name": "x", "price": {"in": -1, "out": 0}})), "bad_field", json!("agent.price")),
         (with("type", json!("helo")), "unknown_type", json!("type")),
         (json!([1, 2]), "bad_message", Value::Null),
     ] {
