@@ -15,7 +15,7 @@ import pytest
 from fake_runs import RunServer
 
 import ludex
-from ludex import aio
+from ludex import aio, process
 from ludex.matches.dispatch import AsyncDispatcher
 
 
@@ -120,6 +120,14 @@ def test_run_resumes_if_connection_is_cut(
             assert result.verdict["parts"][0]["wins"] == 3, cut_at
             if not server.cuts:
                 return
+
+
+def test_run_resumes_on_port_of_exited_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    exited = types.SimpleNamespace(running=False)
+    with RunServer(cut_at=0) as server:
+        monkeypatch.setitem(process._servers, server.url.rstrip("/"), exited)
+        assert ludex.evaluate(server.url, "quick", first, patience=20).reason == "done"
+        assert server.cuts == 1
 
 
 def test_pending_turn_is_not_requested_again() -> None:

@@ -374,7 +374,9 @@ class Session:
             except (OSError, ConnectionLost) as error:
                 self._drop()
                 reason: Exception = error
-                if len(self.urls) == 1 and has_exited(url):
+                # A broken connection was answered: another program may listen at a port reused.
+                refused = isinstance(error, ConnectionRefusedError)
+                if refused and len(self.urls) == 1 and has_exited(url):
                     raise LudexError(
                         "connection_lost",
                         f"the server at {url} has exited, which ended its environments; "
