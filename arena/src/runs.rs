@@ -120,6 +120,10 @@ impl RunObserver for Runs {
         self.on_match_gone(id);
     }
 
+    fn waits_for_agents(&self, run: &str) -> bool {
+        self.host(run).is_some_and(|host| host.book.read(|kept| kept.cup.is_none()))
+    }
+
     fn on_pause(&self, run: &str) {
         self.waiting.lock().retain(|id, _| !is_of(id, run) || self.hub.is_live(id));
     }

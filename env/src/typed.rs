@@ -58,6 +58,11 @@ fn flawed(issues: Vec<Issue>) -> Refusal {
     Refusal::new(code, message).issues(issues)
 }
 
+/// Returns the error message for a number that is no action id of the game.
+pub(crate) fn out_of_range(spec: &Spec, id: impl std::fmt::Display) -> String {
+    format!("expected an action id of {} from 0 to {}, got {id}", spec.game, spec.actions.saturating_sub(1))
+}
+
 impl<G: CompleteGame> TypedState<G> {
     fn game(&self) -> &G {
         &self.of.game
@@ -66,7 +71,7 @@ impl<G: CompleteGame> TypedState<G> {
     fn illegal(&self, seat: Seat, a: Action) -> Refusal {
         let spec = &self.of.spec;
         if a >= spec.actions {
-            return refused(format!("{a} is not an action of {}; expected an id in 0..{}", G::INFO.id, spec.actions));
+            return refused(out_of_range(spec, a));
         }
         refused(self.game().why_not(&self.state, seat, a))
     }
@@ -203,10 +208,7 @@ impl<G: CompleteGame> DynState for TypedState<G> {
                 return match Action::try_from(*id) {
                     Ok(a) if self.is_legal(seat, a) => Ok(ParsedMove::Action(a)),
                     Ok(a) => Err(self.illegal(seat, a)),
-                    Err(_) => {
-                        let (game, actions) = (G::INFO.id, self.of.spec.actions);
-                        Err(refused(format!("{id} is not an action of {game}; expected an id in 0..{actions}")))
-                    }
+                    Err(_) => Err(refused(out_of_range(&self.of.spec, id))),
                 };
             }
             Move::Text(text) => {

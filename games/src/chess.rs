@@ -270,7 +270,7 @@ impl GameText for Chess {
         let same = |a: &Action| notation::uci(s.pos.turn(), *a).replace('-', "").eq_ignore_ascii_case(&wanted);
         match (0..ACTIONS).find(same) {
             Some(a) => why::why_not(&s.pos, a),
-            None => format!("{text:?} names no legal action"),
+            None => format!("{text:?}: not legal here"),
         }
     }
 

@@ -392,7 +392,7 @@ impl GameText for FightTheLandlord {
             (_, Some(play)) => {
                 let why = self.lacks(hand, play.counts).map(|why| format!("{}: {why}", self.name(a)));
                 why.or_else(|| self.why_unfit(s, hand, a))
-                    .unwrap_or_else(|| format!("{} is not legal here", self.name(a)))
+                    .unwrap_or_else(|| format!("{}: not legal here", self.name(a)))
             }
         }
     }

@@ -17,10 +17,10 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
     if i >= batch.count() {
         let error =
             Refusal::new(ErrorCode::BadField, format!("expected the index of an environment, got {i}")).path("i");
-        return Err(Box::new(error.got(v.i).allowed(format!("0..{}", batch.count()))));
+        return Err(Box::new(error.got(v.i).allowed(format!("0 to {}", batch.count() - 1))));
     }
     let state = batch.state(i).ok_or_else(|| {
-        let message = format!("expected a running episode in environment {i}; reset it first");
+        let message = "expected a running episode; reset the environment first";
         Box::new(Refusal::new(ErrorCode::EnvOver, message).path("i"))
     })?;
     let spec = batch.spec();
@@ -28,7 +28,7 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
         (Some(seat), _) if seat >= spec.players => {
             let error =
                 Refusal::new(ErrorCode::BadField, format!("expected a seat of the game, got {seat}")).path("seat");
-            return Err(Box::new(error.got(seat).allowed(format!("0..{}", spec.players))));
+            return Err(Box::new(error.got(seat).allowed(format!("0 to {}", spec.players - 1))));
         }
         (Some(seat), _) => seat as Seat,
         (None, ToMove::Seat(seat)) => seat,

@@ -78,4 +78,6 @@ pub struct LadderRow {
     pub wins: Option<u64>,
     pub draws: Option<u64>,
     pub losses: Option<u64>,
+    /// Number of matches that the agent lost without having acted, or missed.
+    pub absences: Option<u64>,
 }

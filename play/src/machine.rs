@@ -67,8 +67,10 @@ struct SeatState {
     memory: Option<SeatHistory>,
     online: bool,
     away_since: Option<u64>,
-    /// True once the seat has submitted a move (even a refused move) or resigned.
-    acted: bool,
+    /// Milliseconds for which the client was disconnected, up to its last return.
+    away_ms: u64,
+    /// True once the client has been connected, or has submitted a move.
+    reached: bool,
     /// True from a restart until the client reconnects; the seat's clock does not start before then.
     waits: bool,
     /// Milliseconds during which the host could not read from this seat.
@@ -84,6 +86,8 @@ pub struct MatchMachine {
     outcomes: Outcomes,
     log: MatchLog,
     time: Since,
+    /// Time of the latest input, in milliseconds of the host's clock.
+    now: u64,
     places: Vec<SeatState>,
     clocks: Clocks,
     narrator: Option<Narrator>,
@@ -112,6 +116,7 @@ impl MatchMachine {
                 0 => Since::just(&setup.header.started),
                 _ => Since::later_than(&setup.header.started),
             },
+            now,
             places: (0..seats).map(|_| SeatState::default()).collect(),
             clocks: Clocks::new(setup.header.clock.clone(), seats, now),
             narrator: (!clients.is_empty()).then(|| Narrator::new(&setup, clients).drawing()),
@@ -193,8 +198,7 @@ impl MatchMachine {
     /// Starts the clocks of turns that have just been written to their sockets.
     pub fn start_client_clocks(&mut self, now: u64) {
         for (seat, place) in self.places.iter().enumerate() {
-            let held = self.setup.grace_ms.is_none() && place.away_since.is_some();
-            if place.open && !place.waits && !held {
+            if place.open && !place.waits && place.away_since.is_none() {
                 self.clocks.start(seat, place.issued == 1, now);
             }
         }
@@ -382,6 +386,7 @@ impl MatchMachine {
 
     /// Applies one input at `now` (milliseconds of the host's monotonic clock) and returns the resulting outputs.
     pub fn handle(&mut self, now: u64, input: Input) -> Vec<Output> {
+        self.now = now;
         if !matches!(input, Input::Start) {
             self.expire(now);
         }
@@ -411,6 +416,17 @@ impl MatchMachine {
         }
         self.narrate();
         std::mem::take(&mut self.out)
+    }
+
+    /// Returns the row that stores the suspension of a match at `now`, until its client returns.
+    pub fn suspension(&self, now: u64) -> LogRow {
+        LogRow::Suspended { away_ms: self.time_away(now), at_ms: crate::time::epoch_ms() }
+    }
+
+    /// Returns the milliseconds for which each seat's client was disconnected until `now`.
+    fn time_away(&self, now: u64) -> Vec<u64> {
+        let open = |p: &SeatState| p.away_since.filter(|_| !p.waits).map_or(0, |since| now.saturating_sub(since));
+        self.places.iter().map(|p| p.away_ms + open(p)).collect()
     }
 
     /// Credits a host stall. `lost[seat]` is the time, in milliseconds, during which the host could not read from that
@@ -443,17 +459,18 @@ impl MatchMachine {
         }
     }
 
-    /// Returns the earliest reconnect deadline and the seat that it applies to.
+    /// Returns the earliest reconnect deadline and the seat that it applies to. All absences of a seat share one grace
+    /// time.
     fn reconnect_deadline(&self) -> Option<(u64, Seat)> {
         let grace = self.setup.grace_ms?;
-        let away = self.places.iter().enumerate().filter_map(|(seat, p)| Some((p.away_since?, seat))).min();
-        away.map(|(since, seat)| (since.saturating_add(grace), seat))
+        let until = |p: &SeatState| Some(p.away_since?.saturating_add(grace.saturating_sub(p.away_ms)));
+        self.places.iter().enumerate().filter_map(|(seat, p)| Some((until(p)?, seat))).min()
     }
 
     fn blame(&mut self, reason: EndReason, seat: Seat) {
-        // A client that has never acted missed the start. In-process agents are always present.
-        let shown = self.places[seat].acted || !self.setup.seats[seat].remote;
-        let reason = if shown { reason } else { EndReason::NoShow };
+        // Only a client that the match has never reached missed it. In-process agents are always present.
+        let reached = self.places[seat].reached || !self.setup.seats[seat].remote;
+        let reason = if reached { reason } else { EndReason::NoShow };
         self.finish(reason, Some(seat));
     }
 
@@ -464,17 +481,20 @@ impl MatchMachine {
             return;
         }
         let first = !place.online && place.away_since.is_none();
-        if self.setup.grace_ms.is_none() {
-            match (online, place.away_since) {
-                (true, Some(since)) => self.clocks.resume(seat, now.saturating_sub(since)),
-                (false, None) => self.clocks.pause(seat),
-                _ => {}
+        match (online, place.away_since) {
+            (true, Some(since)) => {
+                let away = now.saturating_sub(since);
+                self.clocks.resume(seat, away);
+                // The time after a restart is the server's.
+                place.away_ms += if place.waits { 0 } else { away };
             }
+            (false, None) => self.clocks.pause(seat),
+            _ => {}
         }
         place.online = online;
         place.away_since = (!online && !over).then_some(now);
         if online {
-            place.waits = false;
+            (place.waits, place.reached) = (false, true);
         }
         if over || (first && online) {
             return;
@@ -487,7 +507,7 @@ impl MatchMachine {
         // A client repeats its resignation if the reply was lost with the connection, and then gets `ok` again.
         let end = self.log.record().map(|r| (r.footer.reason, r.footer.at_fault));
         let again = over && end == Some((Some(EndReason::Resign), Some(seat as u32)));
-        self.places[seat].acted = true;
+        self.places[seat].reached = true;
         if let Some(re) = re {
             let message = if over && !again {
                 Refusal::new(ErrorCode::MatchOver, "the match is over").into()

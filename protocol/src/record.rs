@@ -18,8 +18,9 @@ mod line;
 pub const VERSION: u32 = 2;
 
 /// The fields after `events`, known at the end of the episode.
-pub const FOOTER: [&str; 12] = [
-    "returns", "outcome", "reason", "at_fault", "ended", "stall_ms", "mirror", "run", "pair", "seed", "salt", "digest",
+pub const FOOTER: [&str; 13] = [
+    "returns", "outcome", "reason", "at_fault", "ended", "stall_ms", "away_ms", "mirror", "run", "pair", "seed",
+    "salt", "digest",
 ];
 
 /// Kind of an agent.
@@ -158,7 +159,7 @@ pub enum EndReason {
     Illegal,
     /// A seat's clock ran out.
     Timeout,
-    /// A seat stayed disconnected beyond the grace period.
+    /// A seat was disconnected for longer than the grace time of the match.
     Disconnect,
     /// A seat resigned the match.
     Resign,
@@ -166,7 +167,7 @@ pub enum EndReason {
     Truncated,
     /// A seat's agent failed.
     AgentError,
-    /// A seat never made a move. Not rated.
+    /// A seat's client was never connected during the match. Not rated.
     NoShow,
     /// The server failed. Not rated.
     InfraError,
@@ -393,6 +394,10 @@ pub struct Footer {
     /// Milliseconds for which the server was stalled and could not receive messages; excluded from the clocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_ms: Option<u64>,
+    /// Milliseconds for which each seat's client was disconnected during the match; absent if all were connected
+    /// throughout.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub away_ms: Vec<u64>,
     /// Return of each seat in the mirror match: a match with the same seed, in which the server's agent plays every
     /// seat. Absent without a mirror match.
     #[serde(
@@ -475,6 +480,14 @@ impl Record {
     /// Fails if a return is not finite.
     pub fn to_line(&self) -> Result<String, RecordError> {
         line::write(self).map_err(damaged)
+    }
+
+    /// Returns the seat that lost the match without having acted: its client was away, or silent.
+    pub fn absent_seat(&self) -> Option<u32> {
+        let seat = self.footer.at_fault?;
+        let silent = matches!(self.footer.reason, Some(EndReason::Timeout | EndReason::Disconnect | EndReason::NoShow));
+        let own = |event: &RecordEvent| matches!(event, RecordEvent::Move(m) if m.seat == seat && !m.forced);
+        (silent && !self.events.iter().any(own)).then_some(seat)
     }
 }
 
@@ -565,7 +578,7 @@ mod tests {
                  "notes": {"say": "hm", "tokens": {"in": 5, "out": 1}, "mood": [1]}}
             ],
             "returns": [1, -1], "outcome": ["win", "loss"], "reason": "finished", "at_fault": 1, "ended": "2026-11-20T20:00:01.000Z",
-            "stall_ms": 250, "mirror": [-1, 1],
+            "stall_ms": 250, "away_ms": [0, 900], "mirror": [-1, 1],
             "run": "r", "pair": "p", "seed": "1844674407370955", "salt": "5be1", "digest": "77ab01f2"
         })
     }

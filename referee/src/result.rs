@@ -36,6 +36,8 @@ pub struct GameResult {
     /// Reason for the end of the episode.
     pub reason: EndReason,
     pub at_fault: Option<usize>,
+    /// Seat that lost without having acted, see [`Record::absent_seat`].
+    pub absent: Option<usize>,
     /// Number of moves; a joint move counts as one move, and chance events are excluded.
     pub moves: u32,
     /// Record digest in lower-case hex.
@@ -218,6 +220,7 @@ impl GameResult {
             flag: header.flags.iter().find(|flag| *flag != MULTI_SEAT).cloned(),
             reason,
             at_fault,
+            absent: record.absent_seat().map(|seat| seat as usize),
             moves,
             digest,
             teams: teams.unwrap_or_default(),

@@ -116,6 +116,10 @@ pub struct MatchPolicy {
     pub skip_forced: bool,
     /// Time limit per move in seconds; agents that cannot be interrupted may take longer.
     pub limit_s: u64,
+    /// Seconds for which a remote agent may be disconnected in one match, during which its clock stands still; `None`:
+    /// without limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away_s: Option<u64>,
     pub on_timeout: OnTimeout,
     /// Maximum number of repetitions of a match after infrastructure failures. If the last repetition fails, the match
     /// is discarded.
@@ -175,6 +179,7 @@ impl MatchPolicy {
         in_range("illegal.tries", illegal.tries.into(), 1, 100)?;
         in_range("unparsed.tries", illegal.unparsed.map_or(1, |unparsed| unparsed.tries.into()), 1, 100)?;
         in_range("limit_s", self.limit_s, 1, 86_400)?;
+        in_range("away_s", self.away_s.unwrap_or(0), 0, 2_592_000)?;
         // At most one: the names of episodes do not number the rematches of a match.
         in_range("rematches", self.rematches.into(), 0, 1)?;
         in_range("replay_factor", self.replay_factor.into(), 1, 100)
@@ -189,6 +194,7 @@ impl Default for MatchPolicy {
             unparsed: None,
             skip_forced: true,
             limit_s: 300,
+            away_s: None,
             on_timeout: OnTimeout::Error,
             rematches: 1,
             opponent_fault: OpponentFault::Discard,

@@ -32,6 +32,14 @@ pub trait RunSchedule: Sync {
     fn find(&self, key: &str) -> Option<(usize, usize)>;
     /// Returns the maximum number of times that a match of a part is repeated after infrastructure failures.
     fn rematches(&self, part: usize) -> u32;
+    /// Returns the player whose own failure ended a match, if the schedule counts failures.
+    fn failed(&self, _record: &Record) -> Option<usize> {
+        None
+    }
+    /// Returns the number of failures that disqualify a player; 0: players are not disqualified.
+    fn strikes(&self) -> u64 {
+        0
+    }
 }
 
 impl RunSchedule for Plan {

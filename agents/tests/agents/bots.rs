@@ -89,7 +89,7 @@ fn invalid_input_prompts_again_with_reason() {
     assert_eq!(mv, Some(Move::Id(2)));
     assert_eq!(shown.matches("the square is taken").count(), 2, "by id and by name: {shown}");
     for reason in
-        ["\"hello\" names no legal action", "the square is taken", "12 is not an action", "does not accept documents"]
+        ["\"hello\": not legal here", "the square is taken", "from 0 to 8, got 12", "does not accept documents"]
     {
         assert!(shown.contains(reason), "{reason} in {shown}");
     }
@@ -102,11 +102,11 @@ fn invalid_input_prompts_again_with_reason() {
         ("go(board_size=5)", &[12], "C3", "c3 is taken"),
         ("chess", &[], "e2-e5", "e2e5: "),
         ("chess", &[], "o-o", "a piece is on f1, between king and rook"),
-        ("chess", &[], "Qh5", "\"Qh5\" names no legal action"),
+        ("chess", &[], "Qh5", "\"Qh5\": not legal here"),
     ] {
         let (_, shown) = talk(name, history, &format!("{line}\nquit\n"));
         assert!(shown.contains(reason), "{name} {line}: {shown}");
-        assert_eq!(shown.contains("names no legal action"), line == "Qh5", "{name} {line}: {shown}");
+        assert_eq!(shown.contains("not legal here"), line == "Qh5", "{name} {line}: {shown}");
     }
 }
 

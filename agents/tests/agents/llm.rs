@@ -338,12 +338,12 @@ fn prompt_of_next_attempt_contains_refusal_reason() {
     let (game, journal) = (game("tic_tac_toe"), Notebook::default());
     let attempts = [PriorAttempt {
         given: Some(Move::Text("o(1,1)".into())),
-        why: "\"o(1,1)\" names no legal action".into(),
+        why: "\"o(1,1)\": not legal here".into(),
         issues: Vec::new(),
     }];
     let with = With { attempts: &attempts, journal: Some(&journal), ..With::default() };
     ask(&endpoint.spec("format=text"), &game, &*game.start(), &with).unwrap();
-    assert!(user(&endpoint.requests()[0]).contains("\n- \"o(1,1)\" names no legal action\n"), "quoted once");
+    assert!(user(&endpoint.requests()[0]).contains("\n- \"o(1,1)\": not legal here\n"), "quoted once");
     assert_eq!(journal.0.lock()[0].0, "0.1.0");
 }
 

@@ -268,11 +268,15 @@ impl Hub {
         self.ended.lock().push_back((at, id.to_owned()));
     }
 
-    /// Removes ended matches at their scheduled times.
+    /// Removes ended matches at their scheduled times, and seats the joins that have rested.
     pub async fn watch_ended(self: Arc<Self>) {
         loop {
             tokio::time::sleep(SWEEP).await;
             let now = self.now();
+            let rested = self.lobby.lock().end_rests(now);
+            if rested {
+                self.seat();
+            }
             loop {
                 let due = self.ended.lock().pop_front_if(|(at, _)| *at <= now);
                 let Some((_, id)) = due else { break };
@@ -302,13 +306,15 @@ impl Hub {
         let mut gone = Vec::new();
         {
             let mut lobby = self.lobby.lock();
-            let end = machine.record().map(|record| &record.footer);
-            let (reason, at_fault) = end.map_or((None, None), |end| (end.reason, end.at_fault));
-            for (seat, setup) in machine.setup().seats.iter().enumerate() {
-                let Some(join) = setup.join.as_deref() else { continue };
-                let is_no_show = reason == Some(EndReason::NoShow) && at_fault == Some(seat as u32);
-                if is_no_show || reason.is_some_and(EndReason::counts) {
-                    lobby.count_show(join, !is_no_show, self.now());
+            if let Some(record) = machine.record() {
+                let absent = record.absent_seat();
+                let counts = record.footer.reason.is_some_and(EndReason::counts);
+                for (seat, setup) in (0..).zip(&machine.setup().seats) {
+                    if let Some(join) = setup.join.as_deref()
+                        && (counts || absent == Some(seat))
+                    {
+                        lobby.count_show(join, absent != Some(seat), self.now());
+                    }
                 }
             }
             for join in machine.setup().joins() {

@@ -79,6 +79,10 @@ impl Hub {
         if let Some(game) = &game {
             self.enter_ladder(session, &mut request, game).await?;
         }
+        if request.rated && request.seat.is_some() && (request.against.is_some() || request.is_open()) {
+            let message = "expected no seat in rated matches, since the server assigns all seats equally often";
+            return Err(Box::new(Refusal::new(ErrorCode::BadField, message).path("seat").got(request.seat)));
+        }
         let kept = StoredJoin { id: id.clone(), request, count, re };
         let row = kept.row(&session.id).map_err(|e| storage_failure(&e))?;
         // Repeated ticket: the existing join moves to the session that sent it.
@@ -210,7 +214,9 @@ impl Hub {
             let mut lobby = self.lobby.lock();
             (lobby.pairs.take_due(), lobby.take_left())
         };
-        left.iter().for_each(|run| self.pause_run(run));
+        if let Some(runs) = self.runs() {
+            left.iter().filter(|run| runs.waits_for_agents(run)).for_each(|run| self.pause_run(run));
+        }
         let mut writes: Vec<Write> = ids.into_iter().map(|id| Write::JoinGone { id }).collect();
         if !released.is_empty() {
             writes.push(Write::Released { ids: released.clone() });

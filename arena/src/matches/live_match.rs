@@ -206,6 +206,11 @@ impl LiveMatch {
         let suspended = matches!(command, MatchCommand::Suspend) && self.machine.setup().grace_ms.is_none();
         if suspended && !self.machine.is_over() && !self.leaves {
             self.context.observer.on_suspension(&self.machine);
+            let row = self.machine.suspension(self.context.now());
+            match log_writes(self.id(), self.rows, &[row], None, &[]) {
+                Ok(write) => writes.behind.push(write),
+                Err(error) => tracing::error!(match_id = %self.id(), %error, "storing a suspension failed"),
+            }
             return self.leave();
         }
         self.execute(command, writes);

@@ -10,7 +10,7 @@ mod pending;
 mod queue;
 mod request;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use ludex_env::{GameRef, Stream};
@@ -55,9 +55,9 @@ struct WaitingJoin {
     left: Option<u32>,
     played: u32,
     running: u32,
-    /// Number of no-shows since the last played match.
-    no_shows: u32,
-    /// Time until which a join of a ladder is not paired, in milliseconds.
+    /// Number of absences since the last played match.
+    absences: u32,
+    /// Time until which a join is not paired, in milliseconds.
     rests_until: u64,
     /// True if each match of the join is paired or has a mirror match.
     paired: bool,
@@ -143,10 +143,14 @@ pub(super) struct Lobby {
     by_ticket: HashMap<String, String>,
     queues: HashMap<QueueKey, Queue>,
     due: VecDeque<String>,
+    /// Resting joins by the end of their rest, in milliseconds.
+    resting: BTreeSet<(u64, String)>,
     arrivals: u64,
     plan: PendingMatches,
     /// Names of the runs that an agent has left since the last check.
     left: Vec<String>,
+    /// Starts of matches that joins lose because they left between the matches of a pair.
+    forfeits: Vec<LobbyAction>,
     blocks: HashMap<String, JoinBlock>,
     pub(super) pairs: Pairs,
 }
@@ -181,9 +185,10 @@ impl Lobby {
         self.joins.insert(id, waiting);
     }
 
-    /// Removes a join from its queue, its session and its block.
+    /// Removes a join from its queue, its session and its block. The join loses the remaining matches of a rated block.
     pub(super) fn remove(&mut self, id: &str) {
         self.unqueue(id);
+        self.forfeit_rest(id);
         self.cut_of(id);
         let Some(w) = self.joins.remove(id) else { return };
         if let Some(of) = self.by_session.get_mut(&w.session.id) {
@@ -243,14 +248,24 @@ impl Lobby {
         done
     }
 
-    /// Counts a match that was played, or in which the join was a no-show, at the time `now` in milliseconds. From the
-    /// second no-show in succession on, a join of a ladder rests: 5 s, and twice as long each further time, at most 5 min.
+    /// Counts a match that was played, or from which the join was absent, at the time `now` in milliseconds. From the
+    /// second absence in succession on, the join rests: 5 s, and twice as long each further time, at most 5 min.
     pub(super) fn count_show(&mut self, id: &str, played: bool, now: u64) {
         let Some(w) = self.joins.get_mut(id) else { return };
-        w.no_shows = if played { 0 } else { w.no_shows + 1 };
-        if let Some(further) = w.no_shows.checked_sub(2) {
+        w.absences = if played { 0 } else { w.absences + 1 };
+        if let Some(further) = w.absences.checked_sub(2) {
             w.rests_until = now + (5_000 << further.min(6)).min(300_000);
+            self.resting.insert((w.rests_until, id.to_owned()));
+            self.unqueue(id);
         }
+    }
+
+    /// Calls the joins whose rest has ended by `now`. Returns false if there are none.
+    pub(super) fn end_rests(&mut self, now: u64) -> bool {
+        let resting = self.resting.split_off(&(now + 1, String::new()));
+        let rested = std::mem::replace(&mut self.resting, resting);
+        rested.iter().for_each(|(_, id)| self.call(id));
+        !rested.is_empty()
     }
 
     /// Counts a match that the join continues to play after a restart.
@@ -276,7 +291,7 @@ impl Lobby {
 
     /// Returns the next action for the due joins.
     pub(super) fn next(&mut self, now: u64) -> Option<LobbyAction> {
-        if let Some(begins) = self.next_planned(None) {
+        if let Some(begins) = self.forfeits.pop().or_else(|| self.next_planned(None)) {
             return Some(begins);
         }
         while let Some(id) = self.due.front().cloned() {
@@ -304,12 +319,21 @@ impl Lobby {
         if let Some(ticket) = w.request().ticket.clone() {
             return self.next_planned(Some(&ticket));
         }
+        if w.block.is_none() && w.rests_until > now {
+            return None;
+        }
         if w.queues() {
             return match w.block.clone() {
-                Some(pair) => self.next_of_block(&pair),
+                Some(pair) => self.next_of_block(&pair, false),
                 None => self.next_queued(id, now),
             };
         }
+        self.next_against(id)
+    }
+
+    /// Starts the next match of a join against server agents.
+    fn next_against(&mut self, id: &str) -> Option<LobbyAction> {
+        let w = self.joins.get(id)?;
         let players = w.game.as_ref()?.spec().players;
         let seat = w.request().seat.unwrap_or(w.played % players) as usize;
         let mut seats: Vec<SeatPlan> = w.against.iter().map(server_seat).collect();
@@ -486,6 +510,7 @@ fn terms_of(w: &WaitingJoin) -> Option<RequestedTerms> {
         pair: None,
         turn: 0,
         mirror: false,
+        forfeit: None,
         arranged: w.queues() && w.request().rated && !w.request().is_open() && w.ladder.is_none(),
         label: w.ladder.as_ref().and_then(|ladder| ladder.label()),
     })

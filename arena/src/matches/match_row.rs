@@ -19,6 +19,12 @@ pub(super) struct Secret {
     pub(super) pair: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<String>,
+    /// Milliseconds for which a client may be disconnected in the whole match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) grace_ms: Option<u64>,
+    /// Seat that loses the match before it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) forfeit: Option<usize>,
     /// Index of the match among the matches of its pair, from 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) turn: u32,
@@ -88,6 +94,8 @@ impl RowDraft {
             seats: self.seats,
             pair: setup.pair.clone(),
             run: setup.run.clone(),
+            grace_ms: setup.grace_ms,
+            forfeit: setup.forfeit,
             turn: self.turn,
             mirror: setup.mirror.clone(),
             excerpt: setup.excerpt.clone(),

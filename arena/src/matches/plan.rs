@@ -94,6 +94,8 @@ pub(super) struct RequestedTerms {
     pub(super) turn: u32,
     /// True if the server also plays a mirror match: a match with the same seed, in which its agent plays every seat.
     pub(super) mirror: bool,
+    /// Seat of a client that left between the matches of a pair, and so loses this match.
+    pub(super) forfeit: Option<usize>,
     /// True if the clients may have agreed to play each other.
     pub(super) arranged: bool,
     /// Label of the ladder season that the match belongs to.

@@ -11,7 +11,10 @@ pub trait RunObserver: Send + Sync {
     /// Called when a match is removed. An unfinished match of a run stays in the store.
     fn on_removal(&self, id: &str);
 
-    /// Called when an agent has left a run: the run's pending matches are removed.
+    /// Returns true if a run pauses while one of its agents is away. A tournament goes on: the agent loses its matches.
+    fn waits_for_agents(&self, run: &str) -> bool;
+
+    /// Called when a run pauses: its pending matches are removed.
     fn on_pause(&self, run: &str);
 
     /// Called when a client has received the reply to its `join` with a ticket.

@@ -23,6 +23,8 @@ pub(super) struct RemotePlayer {
     pub(super) ticket: String,
     /// Variant of the agent that plays.
     pub(super) variant: Option<String>,
+    /// Maximum number of concurrent matches.
+    pub(super) slots: usize,
 }
 
 /// Contest of a run, ready to be played.
@@ -96,15 +98,18 @@ impl RunContest {
 
     /// Returns the client of each player that is a candidate or a variant of one, by the player's name in the plan.
     pub(super) fn clients(&self, entrants: &[EnrolledAgent]) -> HashMap<String, RemotePlayer> {
-        let whole = |e: &EnrolledAgent| (e.agent.clone(), RemotePlayer { ticket: e.ticket.clone(), variant: None });
+        let whole = |e: &EnrolledAgent| {
+            let client = RemotePlayer { ticket: e.ticket.clone(), variant: None, slots: e.slots as usize };
+            (e.agent.clone(), client)
+        };
         let mut clients: HashMap<String, RemotePlayer> = entrants.iter().map(whole).collect();
         let RunContest::Suite(evaluation) = self else { return clients };
         let agents = &evaluation.plan.agents;
         for agent in agents {
             if let Some(of) = &agent.variant
-                && let Some(RemotePlayer { ticket, .. }) = clients.get(&agents[of.candidate].name)
+                && let Some(whole) = clients.get(&agents[of.candidate].name)
             {
-                let client = RemotePlayer { ticket: ticket.clone(), variant: Some(of.name.clone()) };
+                let client = RemotePlayer { variant: Some(of.name.clone()), ..whole.clone() };
                 clients.insert(agent.name.clone(), client);
             }
         }

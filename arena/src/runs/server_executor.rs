@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ludex_agents::AgentClass;
 use ludex_gym::opponents::{Opponent, Pace};
@@ -24,14 +24,19 @@ use super::enrolment_state::EnrolmentState;
 use crate::matches::AgentOptions;
 use crate::matches::lobby::{PendingMatch, PlannedSeat};
 
+/// Interval at which a waiting match checks that its agents are present.
+const PRESENCE: Duration = Duration::from_millis(250);
+
 /// Executor for the matches of one run.
 pub(super) struct ServerExecutor {
     runs: Arc<Runs>,
     book: Arc<EnrolmentState>,
     /// Clients by the name of their player in the plan. The variants of an agent are players of one client.
     clients: HashMap<String, RemotePlayer>,
-    /// Maximum time that a match waits for an absent agent; `None`: without limit.
+    /// Maximum time that the matches of an absent agent wait for it; `None`: without limit.
     grace: Option<Duration>,
+    /// Times since which agents are absent, by ticket.
+    away: Mutex<HashMap<String, Instant>>,
     /// True if the matches count for ratings.
     rated: bool,
     /// Measured reply times of the server's agents, by agent name.
@@ -46,6 +51,10 @@ impl Executor for ServerExecutor {
             None
         })
     }
+
+    fn slots(&self, player: &str) -> Option<usize> {
+        self.clients.get(player).map(|client| client.slots)
+    }
 }
 
 impl ServerExecutor {
@@ -59,7 +68,8 @@ impl ServerExecutor {
         let clients = contest.clients(&kept.entrants);
         let grace = kept.cup.as_ref().map(|cup| Duration::from_millis(cup.grace_ms));
         let rated = kept.request.rated;
-        ServerExecutor { runs, book, clients, grace, rated, paces: Mutex::default(), runtime }
+        let (away, paces) = (Mutex::default(), Mutex::default());
+        ServerExecutor { runs, book, clients, grace, away, rated, paces, runtime }
     }
 
     /// Plays a match, or resumes an interrupted one.
@@ -75,10 +85,18 @@ impl ServerExecutor {
         if runs.is_halted() {
             return Ok(None);
         }
+        if setup.forfeit.is_some() {
+            return Ok(unplayed(setup, None));
+        }
         // The end is received from here on; if the match has already ended, it is in the store.
         let told = runs.wait_for(&id);
-        let kept = hub.store.episode(&id).await?;
+        let mut kept = hub.store.episode(&id).await?;
         let under_way = kept.is_some();
+        if under_way && !hub.is_live(&id) {
+            // The last row of a suspended match may not be written yet.
+            hub.store.catch_up().await;
+            kept = hub.store.episode(&id).await?;
+        }
         match kept {
             Some(StoredMatch { end: Some(end), .. }) => {
                 runs.on_match_gone(&id);
@@ -123,8 +141,8 @@ impl ServerExecutor {
         Ok(told.await.ok().map(played))
     }
 
-    /// Waits for the end of a match. In runs with a grace time, an agent that is absent for the grace time loses a
-    /// match that has not started.
+    /// Waits for the end of a match. In runs with a grace time, an agent that has been absent for the grace time loses
+    /// each match that has not started.
     async fn wait(
         &self,
         mut told: oneshot::Receiver<Record>,
@@ -132,31 +150,33 @@ impl ServerExecutor {
         players: &[&Participant],
     ) -> Option<PlayedMatch> {
         let Some(grace) = self.grace else { return told.await.ok().map(played) };
-        let id = setup.header.episode.clone();
+        let (hub, id) = (&self.runs.hub, setup.header.episode.clone());
         loop {
-            match tokio::time::timeout(grace, &mut told).await {
-                Ok(record) => return record.ok().map(played),
-                Err(_) if self.runs.hub.is_live(&id) => {}
-                Err(_) => {
-                    let away = |p: &&&Participant| {
-                        self.clients.get(&p.name).is_some_and(|client| !self.runs.hub.is_here(&client.ticket))
-                    };
-                    let missing = players.iter().position(|p| away(&p));
-                    if let Some(seat) = missing.filter(|_| self.runs.hub.unplan(&id)) {
-                        self.runs.on_match_gone(&id);
-                        let mut machine = MatchMachine::new(setup, 0);
-                        machine.handle(0, Input::Start);
-                        machine.handle(0, Input::Absent(seat));
-                        return machine.into_record().map(played);
-                    }
-                }
+            let missing = players.iter().position(|player| self.is_gone(player, grace));
+            if let Some(seat) = missing.filter(|_| !hub.is_live(&id) && hub.unplan(&id)) {
+                self.runs.on_match_gone(&id);
+                return unplayed(setup, Some(seat));
+            }
+            if let Ok(record) = tokio::time::timeout(PRESENCE, &mut told).await {
+                return record.ok().map(played);
             }
         }
     }
 
+    /// Returns true if the agent of a player has been absent for the grace time.
+    fn is_gone(&self, player: &Participant, grace: Duration) -> bool {
+        let Some(RemotePlayer { ticket, .. }) = self.clients.get(&player.name) else { return false };
+        let mut away = self.away.lock();
+        if self.runs.hub.is_here(ticket) {
+            away.remove(ticket);
+            return false;
+        }
+        away.entry(ticket.clone()).or_insert_with(Instant::now).elapsed() >= grace
+    }
+
     fn seat(&self, player: &Participant, guard: AgentOptions, known: KnownAnswers) -> PlannedSeat {
         if player.spec.class() == AgentClass::Remote {
-            let RemotePlayer { ticket, variant } = self.clients.get(&player.name).cloned().unwrap_or_default();
+            let RemotePlayer { ticket, variant, .. } = self.clients.get(&player.name).cloned().unwrap_or_default();
             return PlannedSeat::Ticket { ticket, name: player.name.clone(), variant, known };
         }
         let opponent = self.opponent(player);
@@ -172,13 +192,25 @@ impl ServerExecutor {
     }
 }
 
-/// Applies the run's clock to a match: `limit` per move while an agent is present, and `grace` while the agent is
-/// absent. The seed stays hidden until the run ends.
+/// Applies the run's clock to a match: `limit` per move while an agent is present, and `grace` in all while it is
+/// absent, instead of the limit of the suite. The seed stays hidden until the run ends.
 fn terms(mut setup: MatchSetup, limit: Duration, grace: Option<Duration>) -> MatchSetup {
-    setup.header.clock = Clock::per_move(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-    setup.grace_ms = grace.map(|grace| u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    setup.header.clock = Clock::per_move(ms(limit));
+    setup.grace_ms = grace.map(ms).or(setup.grace_ms);
     setup.release = false;
     setup
+}
+
+/// Returns the record of a match that is not played: the seat `absent` misses it, or else the seat that forfeits it
+/// loses it.
+fn unplayed(setup: MatchSetup, absent: Option<usize>) -> Option<PlayedMatch> {
+    let mut machine = MatchMachine::new(setup, 0);
+    machine.handle(0, Input::Start);
+    if let Some(seat) = absent {
+        machine.handle(0, Input::Absent(seat));
+    }
+    machine.into_record().map(played)
 }
 
 /// Returns the record of a match that the server failed to play; no player is at fault.

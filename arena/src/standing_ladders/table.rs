@@ -61,11 +61,18 @@ pub struct StandingEntry {
     pub wins: u64,
     pub draws: u64,
     pub losses: u64,
+    /// Number of matches that the agent lost without having acted, or missed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub absences: u64,
     /// End of the last match, in milliseconds since the Unix epoch; 0 before the first.
     pub last_ms: i64,
     /// Number of blocks (pairs, and single matches) by results and opponent: `WL bob`, or `WL* SPEC` for an anchor. A
     /// block of two agents is in the entry of the agent whose name sorts first.
     pub blocks: BTreeMap<String, usize>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Ratings of a standing ladder.
@@ -126,6 +133,9 @@ pub struct StandingLine {
     pub draws: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub losses: Option<u64>,
+    /// Number of matches that the agent lost without having acted, or missed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub absences: Option<u64>,
     /// End of the last match, in milliseconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_ms: Option<i64>,
@@ -139,7 +149,7 @@ impl StandingTable {
 
     /// Counts the matches of a pair, or one unpaired match. `at_ms` is the end of the last match. Ignores matches that
     /// do not count (see [`RatingOptions::discards`]), matches of more than two seats, and matches of an agent against
-    /// itself.
+    /// itself. Absences of the table's agents are counted in all matches.
     pub fn take(&mut self, games: &[&GameResult], at_ms: i64) {
         let counted = |game: &&&GameResult| game.seats.len() == 2 && RatingOptions::default().discards(game).is_none();
         let mut scores: BTreeMap<[SeatName; 2], Vec<f64>> = BTreeMap::new();
@@ -154,6 +164,11 @@ impl StandingTable {
         }
         for ([a, b], scores) in scores.into_iter().filter(|([a, b], _)| a != b) {
             self.meet(&a, &b, scores, at_ms);
+        }
+        for absent in games.iter().filter_map(|game| game.seats.get(game.absent?)) {
+            if let Some(entry) = self.agents.get_mut(&absent.name).filter(|_| absent.spec.is_none()) {
+                entry.absences += 1;
+            }
         }
     }
 
@@ -274,6 +289,7 @@ impl StandingTable {
                 wins: Some(entry.wins),
                 draws: Some(entry.draws),
                 losses: Some(entry.losses),
+                absences: Some(entry.absences),
                 last_ms: Some(entry.last_ms),
             }
         };
@@ -289,6 +305,7 @@ impl StandingTable {
             wins: None,
             draws: None,
             losses: None,
+            absences: None,
             last_ms: None,
         };
         let mut rows: Vec<StandingLine> =

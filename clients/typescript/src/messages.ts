@@ -1166,6 +1166,11 @@ export interface MatchStart {
   rated: boolean;
   /** Clock of every seat. */
   clock: Clock;
+  /**
+   * Milliseconds for which a seat's client may be disconnected in the whole match, until which its clock stands still.
+   * A client that is away for longer loses the match. Absent without a limit.
+   */
+  grace_ms?: number;
   /** Handling of illegal moves. */
   illegal: IllegalMoveRules;
   /** True if a seat's only legal move is played automatically. */

@@ -5,16 +5,19 @@ use serde_json::Value;
 
 use super::episode::{Envs, MAX_CACHED_MASK, Rows, Status};
 use super::{Autoreset, DynBatch, OnIllegal};
-use crate::game::{Action, CompleteGame, Outcomes, Seat, SeatSet, ToMove};
-use crate::typed::box_state;
+use crate::game::{Action, CompleteGame, Outcomes, Seat, SeatSet, ToMove, Viewer};
+use crate::typed::{box_state, out_of_range};
+
+/// Maximum number of legal moves that an error message names.
+const NAMED: usize = 8;
 
 impl<G: CompleteGame> Envs<G> {
     pub(super) fn over(&self, i: usize, at: usize) -> Refusal {
         let message = match self.hot[i].status {
-            Status::New => format!("environment {i} has no episode; reset it first"),
-            _ => format!("the episode of environment {i} has ended; reset it first"),
+            Status::New => "expected a running episode; reset the environment first",
+            _ => "the episode has ended; reset the environment first",
         };
-        Refusal::new(ErrorCode::EnvOver, message).path("actions").index(at).got(i as u64)
+        Refusal::new(ErrorCode::EnvOver, self.of_env(i, message)).path("actions").index(at).got(i as u64)
     }
 
     fn is_legal(&self, i: usize, seat: Seat, a: i32) -> bool {
@@ -46,7 +49,6 @@ impl<G: CompleteGame> Envs<G> {
 
     pub(super) fn illegal(&self, i: usize, seat: Option<Seat>, a: i32, at: usize) -> Refusal {
         let state = box_state(&self.of, self.hot[i].state.clone());
-        let spec = &self.of.spec;
         let (why, allowed): (String, Value) = match seat {
             None => {
                 let mut outcomes = Outcomes::new();
@@ -54,14 +56,35 @@ impl<G: CompleteGame> Envs<G> {
                 let ids: Vec<Action> = outcomes.items().iter().map(|o| o.0).collect();
                 (format!("expected an outcome of the chance node, got {a}"), ids.into())
             }
-            Some(_) if a < 0 || a as usize >= self.actions => {
-                let why = format!("{a} is not an action of {}; expected an id in 0..{}", spec.game, spec.actions);
-                (why, self.allowed(i, seat))
+            Some(_) if a < 0 || a as usize >= self.actions => (out_of_range(&self.of.spec, a), self.allowed(i, seat)),
+            Some(p) => {
+                let (given, why) =
+                    (self.action_text(i, p, a as u32), self.of.game.why_not(&self.hot[i].state, p, a as u32));
+                (self.refused_text(i, p, &given, &why), self.allowed(i, seat))
             }
-            Some(p) => (self.of.game.why_not(&self.hot[i].state, p, a as u32), self.allowed(i, seat)),
         };
-        let e = Refusal::new(ErrorCode::IllegalAction, format!("environment {i}: {why}")).path("actions");
+        let e = Refusal::new(ErrorCode::IllegalAction, self.of_env(i, &why)).path("actions");
         e.index(at).got(a).allowed(allowed)
+    }
+
+    fn action_text(&self, i: usize, seat: Seat, a: Action) -> String {
+        let game = &self.of.game;
+        game.action_text(&game.view(&self.hot[i].state, Viewer::Seat(seat)), seat, a)
+    }
+
+    /// Returns an error message for a refused move: the move, the reason `why`, and the first legal moves.
+    pub(super) fn refused_text(&self, i: usize, seat: Seat, given: &str, why: &str) -> String {
+        let mut legal = Vec::new();
+        self.of.game.legal(&self.hot[i].state, seat, &mut legal);
+        let names: Vec<String> = legal.iter().take(NAMED).map(|&a| self.action_text(i, seat, a)).collect();
+        let more = if legal.len() > NAMED { format!(" and {} more", legal.len() - NAMED) } else { String::new() };
+        let given = if why.contains(given) { String::new() } else { format!("{given}: ") };
+        format!("{given}{why}; legal: {}{more}", names.join(", "))
+    }
+
+    /// Returns an error message with the index of the environment, if there are several.
+    pub(super) fn of_env(&self, i: usize, message: &str) -> String {
+        if self.hot.len() == 1 { message.to_owned() } else { format!("environment {i}: {message}") }
     }
 
     pub(super) fn allowed(&self, i: usize, seat: Option<Seat>) -> Value {
@@ -119,7 +142,7 @@ impl<G: CompleteGame> Envs<G> {
         }
         for (c, &a) in row.iter().enumerate() {
             if a != -1 && !used.has(c) {
-                let message = format!("environment {i}: expected -1 for seat {c}, which does not act");
+                let message = self.of_env(i, &format!("expected -1 for seat {c}, which does not act"));
                 let e = Refusal::new(ErrorCode::IllegalAction, message).path("actions");
                 return Err(e.index(at).got(a).allowed(-1));
             }

@@ -257,7 +257,7 @@ impl<G: CompleteGame> Envs<G> {
                         let what = if twice.is_none() { "does not exist" } else { "is listed twice" };
                         let e =
                             Refusal::new(ErrorCode::BadField, format!("environment {i} {what}")).path("envs").index(at);
-                        return Err(e.got(i).allowed(format!("0..{count}, each once")));
+                        return Err(e.got(i).allowed(format!("0 to {}, each once", count - 1)));
                     }
                 }
                 Ok(Rows::Some(list))
@@ -317,7 +317,7 @@ impl<G: CompleteGame> Envs<G> {
                 return Ok(());
             }
         }
-        let message = format!("environment {i}: {SKIP_LIMIT} consecutive episodes ended before the client could act");
+        let message = self.of_env(i, &format!("{SKIP_LIMIT} consecutive episodes ended before the client could act"));
         Err(Refusal::new(ErrorCode::Limit, message).path("envs"))
     }
 

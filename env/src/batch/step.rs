@@ -213,8 +213,13 @@ impl<G: CompleteGame> Envs<G> {
                     ids[k] = ILLEGAL
                 }
                 Err(refusal) => {
-                    let e = Refusal::new(refusal.code, format!("environment {i}: {}", refusal.message)).path("moves");
-                    let allowed = self.allowed(i, self.speaker(i, k % width));
+                    let seat = self.speaker(i, k % width);
+                    let why = match (seat, entry) {
+                        (Some(seat), Move::Text(text)) => self.refused_text(i, seat, text, &refusal.message),
+                        _ => refusal.message.clone(),
+                    };
+                    let e = Refusal::new(refusal.code, self.of_env(i, &why)).path("moves");
+                    let allowed = self.allowed(i, seat);
                     return Err(e.index(k).allowed(allowed).issues(refusal.issues));
                 }
             }

@@ -27,7 +27,7 @@ pub trait GameText: GameMoves {
     /// Returns an error message with the rule that makes `a` illegal for `seat`, which is to move. Default: a generic
     /// message.
     fn why_not(&self, s: &Self::State, seat: Seat, a: Action) -> String {
-        format!("{} is not legal here", self.action_text(&self.view(s, Viewer::Seat(seat)), seat, a))
+        format!("{}: not legal here", self.action_text(&self.view(s, Viewer::Seat(seat)), seat, a))
     }
     /// Returns an error message for a `text` in which [`parse`](GameText::parse) found no legal action. Default:
     /// [`why_not`](GameText::why_not) if the text names an illegal action, else a generic message.
@@ -35,7 +35,7 @@ pub trait GameText: GameMoves {
         let all: Vec<Action> = (0..self.facts().actions).collect();
         match self.parse(&self.view(s, Viewer::Seat(seat)), seat, &all, text) {
             Some(a) if !self.is_legal(s, seat, a) => self.why_not(s, seat, a),
-            _ => format!("{text:?} names no legal action"),
+            _ => format!("{text:?}: not legal here"),
         }
     }
     /// Converts a record of this game, whose final state is `end`, to

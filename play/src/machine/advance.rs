@@ -77,7 +77,10 @@ impl MatchMachine {
             };
             self.log.push(event, bank);
         }
-        self.advance();
+        match self.setup.forfeit {
+            Some(seat) => self.resign(seat, None),
+            None => self.advance(),
+        }
     }
 
     /// Plays chance and forced moves until a seat must move or the match ends.

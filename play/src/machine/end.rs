@@ -64,6 +64,7 @@ impl MatchMachine {
             at_fault,
             ended: Some(self.time.now_text()),
             stall_ms: self.places.iter().map(|place| place.stalled).max().filter(|&ms| ms > 0),
+            away_ms: Some(self.time_away(self.now)).filter(|all| all.iter().any(|&ms| ms > 0)).unwrap_or_default(),
             mirror: self.setup.mirror.clone(),
             run: self.setup.run.clone(),
             pair: self.setup.pair.clone(),

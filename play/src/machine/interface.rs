@@ -33,9 +33,11 @@ pub struct MatchSetup {
     pub salt: [u8; 16],
     /// True if seed, salt and digest may be published at the end of the match: no other running match uses the seed.
     pub release: bool,
-    /// Milliseconds to wait for a disconnected client. If `None`, the wait is unlimited, and the seat's clock is paused
-    /// until the client reconnects.
+    /// Milliseconds for which a seat's client may be disconnected in the whole match; `None`: without limit. The seat's
+    /// clock is paused meanwhile.
     pub grace_ms: Option<u64>,
+    /// Seat that loses the match before it begins: the match was due, and its player may not or does not play it.
+    pub forfeit: Option<Seat>,
     /// Name of the run that the match belongs to; only copied to the record.
     pub run: Option<String>,
     /// Id of the pair that the match belongs to; only copied to the record.
@@ -62,6 +64,7 @@ impl MatchSetup {
             salt,
             release: true,
             grace_ms: Some(0),
+            forfeit: None,
             run: None,
             pair: None,
             mirror: Vec::new(),
@@ -211,6 +214,13 @@ pub enum LogRow {
         tried: RefusedMove,
         /// Reply that the client received.
         answer: Box<ActRefused>,
+    },
+    /// Suspension of the match, until its client returns.
+    Suspended {
+        /// Milliseconds for which each seat's client was disconnected before.
+        away_ms: Vec<u64>,
+        /// Time of the suspension, in milliseconds since the Unix epoch.
+        at_ms: i64,
     },
     /// Record of the ended match.
     End(Box<Record>),

@@ -97,7 +97,9 @@ impl Narrator {
         if log.begun && !self.begun {
             self.begun = true;
             self.send_start(setup, sink);
-            self.send_turns(setup, sink);
+            if setup.forfeit.is_none() {
+                self.send_turns(setup, sink);
+            }
         }
         while self.begun {
             self.send_presence(setup, log, views, sink);
@@ -170,6 +172,7 @@ impl Narrator {
                 seats: seats.clone(),
                 rated: h.rated,
                 clock: h.clock.clone(),
+                grace_ms: setup.grace_ms,
                 illegal: h.illegal,
                 skip_forced: setup.skip_forced,
                 seed_commit: h.seed_commit.clone(),

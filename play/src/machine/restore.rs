@@ -104,7 +104,7 @@ impl MatchMachine {
                 }
                 self.clocks.stop(seat, now);
                 self.clocks.set_bank(seat, act.bank_ms);
-                self.places[seat].acted = true;
+                self.places[seat].reached = true;
                 self.apply(act);
                 Ok(())
             }
@@ -112,8 +112,17 @@ impl MatchMachine {
                 let Some(place) = self.places.get_mut(seat) else {
                     return Err(format!("seat: expected a number below {}, got {seat}", self.setup.seats.len()));
                 };
-                place.acted = true;
+                place.reached = true;
                 self.count_try(seat, tried, &answer.message);
+                Ok(())
+            }
+            LogRow::Suspended { away_ms, at_ms } => {
+                let pause = u64::try_from(crate::time::epoch_ms().saturating_sub(at_ms)).unwrap_or(0);
+                for ((place, seat), away_ms) in self.places.iter_mut().zip(&self.setup.seats).zip(away_ms) {
+                    // Only matches whose clients are away are suspended.
+                    place.away_ms = away_ms + if seat.remote { pause } else { 0 };
+                    place.reached = true;
+                }
                 Ok(())
             }
             LogRow::End(_) => Err("expected the row of a move, got the end of the match".into()),

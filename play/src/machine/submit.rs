@@ -83,7 +83,7 @@ impl MatchMachine {
     fn play(&mut self, now: u64, mut given: GivenMove) {
         given.notes = given.notes.filter(|n| !n.is_empty());
         let seat = given.seat;
-        self.places[seat].acted = true;
+        self.places[seat].reached = true;
         match self.state.parse_move(seat, &given.chosen) {
             Ok(parsed) => {
                 let act = self.accept(now, seat, parsed, given.notes, false);

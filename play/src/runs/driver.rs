@@ -8,7 +8,7 @@
 //! driver probes the endpoints. If an endpoint is down, the run stops without recording the failed matches, and the
 //! same command resumes the run later.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -118,6 +118,10 @@ struct Wave<'a> {
     book: &'a Arc<AnswerCache>,
     /// Calls of interrupted matches, by episode.
     open: &'a Mutex<HashMap<String, Calls>>,
+    /// Players that are disqualified, whose due matches become walkovers.
+    out: Mutex<BTreeSet<usize>>,
+    /// Maximum number of concurrent matches of each player that has a limit.
+    slots: HashMap<usize, usize>,
     /// Number of failures of each match that must be repeated.
     failed: &'a HashMap<String, u32>,
     /// Limit on the number of agents that compute at the same time, used if an agent is batched.
@@ -131,6 +135,31 @@ struct Queue {
     flying: usize,
     /// Number of matches recorded by the run.
     kept: usize,
+    /// Number of blocks in progress of each player.
+    busy: HashMap<usize, usize>,
+}
+
+impl Queue {
+    /// Takes the first block whose players all have a free slot. `slots` holds the players with a limit.
+    fn take(&mut self, slots: &HashMap<usize, usize>) -> Option<Block> {
+        let free = |who: &usize| slots.get(who).is_none_or(|most| self.busy.get(who).is_none_or(|n| n < most));
+        let at = self.blocks.iter().position(|block| players_of(block).iter().all(free))?;
+        let block = self.blocks.remove(at)?;
+        players_of(&block).into_iter().for_each(|who| *self.busy.entry(who).or_default() += 1);
+        self.flying += block.matches.len();
+        Some(block)
+    }
+
+    /// Frees the slots of a block that has ended.
+    fn free(&mut self, block: &Block) {
+        for who in players_of(block) {
+            self.busy.entry(who).and_modify(|n| *n -= 1);
+        }
+    }
+}
+
+fn players_of(block: &Block) -> BTreeSet<usize> {
+    block.matches.iter().flat_map(|due| &due.seats).copied().collect()
 }
 
 /// Finished match, with the channel that notifies the match's thread once the match is recorded.
@@ -151,8 +180,12 @@ impl Driver<'_> {
             |table: &RunPart| table.rooms.iter().any(|room| room.players.values().any(|p| p.agent.is_batched()));
         let turns = self.tables.iter().any(gathers).then(Turns::of_cores);
         let begun = Instant::now();
+        let (failures, spoiled) = (HashMap::new(), Vec::new());
         let mut keeper =
-            Keeper { driver: self, begun, records: past.records, spoiled: Vec::new(), end: None, news: &mut news };
+            Keeper { driver: self, begun, records: past.records, failures, spoiled, end: None, news: &mut news };
+        for record in &keeper.records {
+            self.schedule.failed(record).into_iter().for_each(|who| *keeper.failures.entry(who).or_default() += 1);
+        }
         loop {
             keeper.check_budget()?;
             if let Some(end) = keeper.end {
@@ -168,11 +201,13 @@ impl Driver<'_> {
                 self.folder.log("done", None, None)?;
                 return Ok((StopReason::Done, keeper.records));
             }
-            let queue = Queue { blocks: due.into(), flying: 0, kept: keeper.records.len() };
+            let queue = Queue { blocks: due.into(), flying: 0, kept: keeper.records.len(), busy: HashMap::new() };
             let (queue, kept) = (Mutex::new(queue), Condvar::new());
             let (stop, waits) = (AtomicBool::new(false), AtomicBool::new(false));
-            let wave =
-                Wave { queue, kept, stop, waits, book: &book, open: &open, failed: &failed, turns: turns.as_ref() };
+            let out = Mutex::new(keeper.disqualified());
+            let (book, open, failed, turns) = (&book, &open, &failed, turns.as_ref());
+            let slots = self.slots();
+            let wave = Wave { queue, kept, stop, waits, book, open, out, slots, failed, turns };
             self.play_wave(&wave, &mut keeper)?;
             keeper.end_wave()?;
             if wave.waits.load(Relaxed) && keeper.end.is_none() {
@@ -199,6 +234,7 @@ impl Driver<'_> {
             drop(matches);
             let kept = finished.into_iter().try_for_each(|(finished, kept)| {
                 keeper.take(finished)?;
+                *wave.out.lock() = keeper.disqualified();
                 if keeper.end.is_some() {
                     wave.stop.store(true, Relaxed);
                 }
@@ -215,17 +251,23 @@ impl Driver<'_> {
         })
     }
 
+    /// Returns the maximum number of concurrent matches of each player that has a limit.
+    fn slots(&self) -> HashMap<usize, usize> {
+        let players = self.tables.iter().flat_map(|table| &table.rooms).flat_map(|room| &room.players);
+        players.filter_map(|(&who, player)| Some((who, self.executor.slots(&player.name)?))).collect()
+    }
+
     /// Returns the next block to play, or `None` if no block is left. Waits while the matches in progress are expected
-    /// to use up the budget.
+    /// to use up the budget, and while every block has a player without a free slot.
     fn next_block(&self, wave: &Wave) -> Option<Block> {
         let mut queue = wave.queue.lock();
         loop {
             if wave.stop.load(Relaxed) || queue.blocks.is_empty() {
                 return None;
             }
-            if queue.flying == 0 || self.has_room(&queue) {
-                let block = queue.blocks.pop_front()?;
-                queue.flying += block.matches.len();
+            if (queue.flying == 0 || self.has_room(&queue))
+                && let Some(block) = queue.take(&wave.slots)
+            {
                 return Some(block);
             }
             // A thread that ends without a match sends no notification, so wait with a timeout.
@@ -261,6 +303,8 @@ impl Driver<'_> {
                     return;
                 }
             }
+            wave.queue.lock().free(&block);
+            wave.kept.notify_all();
         }
     }
 
@@ -276,7 +320,9 @@ impl Driver<'_> {
         let players = due.seats.iter().map(|who| wave.book.player(&table.caching, game, &episode, &players[who]));
         let players: Vec<Participant> = players.collect();
         let players: Vec<&Participant> = players.iter().collect();
-        let setup = setup(table, block, due, self.folder.run(), &episode);
+        let mut setup = setup(table, block, due, self.folder.run(), &episode);
+        setup.forfeit = due.seats.iter().position(|who| wave.out.lock().contains(who));
+        setup.header.rated &= setup.forfeit.is_none();
         let journals = self.folder.journals(&episode, players.len(), before);
         let policy = &table.policy;
         let asking = HostOptions {
@@ -323,6 +369,8 @@ struct Keeper<'a, 'n> {
     driver: &'a Driver<'a>,
     begun: Instant,
     records: Vec<Record>,
+    /// Number of matches that each player's own failures ended.
+    failures: HashMap<usize, u64>,
     /// Matches ended by the infrastructure. Recorded only after a probe shows that the endpoints are up.
     spoiled: Vec<FinishedMatch>,
     /// Reason for the end of the run; `None` while the run continues.
@@ -386,6 +434,12 @@ impl Keeper<'_, '_> {
         Ok(())
     }
 
+    /// Returns the players that are disqualified because of their failures.
+    fn disqualified(&self) -> BTreeSet<usize> {
+        let strikes = self.driver.schedule.strikes();
+        self.failures.iter().filter(|&(_, &n)| strikes > 0 && n >= strikes).map(|(&who, _)| who).collect()
+    }
+
     fn keep_all(&mut self, all: Vec<FinishedMatch>) -> anyhow::Result<()> {
         all.into_iter().try_for_each(|finished| self.keep(finished))
     }
@@ -401,6 +455,7 @@ impl Keeper<'_, '_> {
         } else if let Some(why) = &finished.played.failure {
             folder.log("forfeit", Some(&record.header.episode), Some(why))?;
         }
+        schedule.failed(&record).into_iter().for_each(|who| *self.failures.entry(who).or_default() += 1);
         (self.news)(RunNews::Match(&record));
         self.records.push(record);
         Ok(())
@@ -420,6 +475,7 @@ pub fn setup(table: &RunPart, block: &Block, due: &DueMatch, run: &str, episode:
     setup.header.episode = episode.to_owned();
     setup.header.rated = players.iter().all(|p| !p.agent.needs_full_state());
     setup.header.illegal = table.policy.illegal();
+    setup.grace_ms = table.policy.away_s.map(|seconds| seconds * 1_000);
     setup.run = Some(run.to_owned());
     setup.excerpt = table.excerpts.of(block.index, due.turn);
     setup.header.start = setup.excerpt.start.len() as u32;

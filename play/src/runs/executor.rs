@@ -24,6 +24,11 @@ pub trait Executor: Sync {
     /// Plays a match to its end. Returns `None` if the match cannot be played at present; the run then stops and can be
     /// resumed later.
     fn play(&self, order: MatchJob<'_>) -> Option<PlayedMatch>;
+
+    /// Returns the maximum number of concurrent matches of a player, by name; `None`: without limit.
+    fn slots(&self, _player: &str) -> Option<usize> {
+        None
+    }
 }
 
 /// Executor that plays matches in this process.

@@ -183,7 +183,12 @@ impl<'r> Read<'r> {
         let seats = self.games.iter().filter(seats).count();
         let seats =
             (seats > 0).then(|| format!("one client had several seats in {}", count(seats, "match", "matches")));
-        let facts = share.chain(scale).chain(only).chain(left_out).chain(varied).chain(seats);
+        let away = self.games.iter().map(|game| game.record().footer.away_ms.iter().sum::<u64>());
+        let away: Vec<u64> = away.filter(|&ms| ms > 0).collect();
+        let seconds = away.iter().sum::<u64>().div_ceil(1_000);
+        let matches = count(away.len(), "match", "matches");
+        let away = (!away.is_empty()).then(|| format!("clients were away for {seconds} s in {matches}"));
+        let facts = share.chain(scale).chain(only).chain(left_out).chain(varied).chain(seats).chain(away);
         Some(RunHead {
             run: about.run.clone(),
             program: about.ludex.clone(),

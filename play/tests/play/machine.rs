@@ -229,11 +229,84 @@ fn clock_expires_exactly_at_its_deadline() {
     assert!(m.handle(999, Input::Tick).is_empty());
     assert!(accepted(&send(&mut m, 999, 0, by_id(0, 0, 0))));
     assert_eq!(m.next_deadline(), Some(1_999));
-    // Seat 1 never moved, so its timeout is a no-show, which is neither rated nor a defeat.
     m.handle(1_999, Input::Tick);
+    let record = verified(&m);
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::Timeout), Some(1)));
+    assert_eq!(record.footer.outcome, [Outcome::Win, Outcome::Loss]);
+    assert_eq!(record.absent_seat(), Some(1), "it never acted");
+}
+
+#[test]
+fn client_that_was_never_connected_is_a_no_show() {
+    let mut m = MatchMachine::new(setup("tic_tac_toe", |_| ()), 0);
+    m.handle(0, Input::Start);
+    m.handle(0, Input::Online(0));
+    m.start_client_clocks(0);
+    assert!(accepted(&send(&mut m, 10, 0, by_id(0, 0, 4))));
+    m.handle(1_010, Input::Tick);
     let record = verified(&m);
     assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::NoShow), Some(1)));
     assert_eq!(record.footer.outcome, [Outcome::None, Outcome::None]);
+    assert_eq!(record.absent_seat(), Some(1));
+}
+
+#[test]
+fn absences_of_a_seat_share_one_grace_time() {
+    let mut m = start("tic_tac_toe", |_| ());
+    assert_eq!(m.next_deadline(), Some(1_000));
+    // The clock of seat 0 stands still while its client is away.
+    m.handle(400, Input::Offline(0));
+    assert_eq!(m.next_deadline(), Some(5_400));
+    m.handle(4_400, Input::Online(0));
+    assert_eq!(m.next_deadline(), Some(5_000));
+    assert!(accepted(&send(&mut m, 4_900, 0, by_id(0, 0, 0))));
+    assert!(accepted(&send(&mut m, 5_000, 1, by_id(0, 0, 1))));
+    // Of 5 s, 1 s is left.
+    m.handle(5_100, Input::Offline(0));
+    assert_eq!(m.next_deadline(), Some(6_100));
+    m.handle(6_100, Input::Tick);
+    let record = verified(&m);
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::Disconnect), Some(0)));
+    assert_eq!((record.footer.away_ms.clone(), record.absent_seat()), (vec![5_000, 0], None));
+    let RecordEvent::Move(first) = &record.events[0] else { panic!("expected a move") };
+    assert_eq!(first.ms, 900, "without the absence");
+}
+
+#[test]
+fn forfeited_match_ends_before_its_first_move() {
+    for game in ["tic_tac_toe", "kuhn_poker", "iterated_prisoners_dilemma"] {
+        let mut m = MatchMachine::new(setup(game, |s| s.forfeit = Some(1)), 0);
+        let out = m.handle(0, Input::Start);
+        assert!(!frames(&out, Watcher::Seat(0)).iter().any(|f| matches!(f, MatchFrame::Turn(_))), "{game}");
+        let record = verified(&m);
+        assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::Resign), Some(1)), "{game}");
+        assert_eq!(
+            (record.events.len(), &record.footer.outcome[..]),
+            (0, &[Outcome::Win, Outcome::Loss][..]),
+            "{game}"
+        );
+    }
+}
+
+#[test]
+fn suspended_match_keeps_its_time_away() {
+    let setup = setup("tic_tac_toe", |s| s.grace_ms = None);
+    let mut m = MatchMachine::new(setup.clone(), 0);
+    m.handle(0, Input::Start);
+    (0..2).for_each(|seat| drop(m.handle(0, Input::Online(seat))));
+    m.handle(100, Input::Offline(0));
+    m.handle(300, Input::Online(0));
+    m.handle(1_000, Input::Offline(0));
+    m.handle(1_000, Input::Offline(1));
+    let LogRow::Suspended { away_ms, at_ms } = m.suspension(3_000) else { panic!("expected a suspension") };
+    assert_eq!(away_ms, [2_200, 2_000]);
+    let hour = LogRow::Suspended { away_ms, at_ms: at_ms - 3_600_000 };
+    let (mut m, _) = MatchMachine::restore(setup, vec![hour], 0).unwrap();
+    // The wait after the return of one client is not an absence of the other.
+    (0..2).for_each(|seat| drop(m.handle(500, Input::Online(seat))));
+    m.handle(600, Input::Abort(EndReason::Aborted));
+    let away = verified(&m).footer.away_ms;
+    assert!((3_602_200..3_660_000).contains(&away[0]) && away[0] == away[1] + 200, "{away:?}");
 }
 
 #[test]

@@ -60,6 +60,10 @@ pub struct MatchStart {
     /// Clock of every seat.
     #[serde(default, deserialize_with = "or_default")]
     pub clock: Clock,
+    /// Milliseconds for which a seat's client may be disconnected in the whole match, until which its clock stands still.
+    /// A client that is away for longer loses the match. Absent without a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grace_ms: Option<u64>,
     /// Handling of illegal moves.
     #[serde(default, deserialize_with = "or_default")]
     pub illegal: IllegalMoveRules,

@@ -114,7 +114,7 @@ START = {
     "seq": 0, "match": "m_7c", "join": "j_1", "game": "tic_tac_toe", "params": {}, "rules": 1, "hash": "9d0c41aa",
     "seat": 0, "seats": [{"name": "mybot", "version": "0.1", "kind": "llm"}, {"name": "random", "kind": "bot"}],
     "rated": False, "clock": {"move_ms": 0, "bank_ms": 300000, "inc_ms": 2000, "first_ms": 60000, "episode_ms": 900000},
-    "illegal": {"policy": "default", "tries": 3}, "skip_forced": False, "seed_commit": "e3b0c442",
+    "grace_ms": 60000, "illegal": {"policy": "default", "tries": 3}, "skip_forced": False, "seed_commit": "e3b0c442",
 }
 TURN = {
     "seq": 4, "match": "m_7c", "seat": 0, "turn": 1, "try": 0, "budget_ms": 10000, "bank_ms": [0, 0], "legal": [3, 5],
@@ -303,7 +303,7 @@ SERVER = [
         "report": "/runs/mine/report.html"}),
     ("draining", None, "draining", {"until_ms": 99000, "resume": True}),
     ("error", 12, "error", {
-        "code": "illegal_action", "message": "environment 1: 9 is not an action of connect_four; expected an id in 0..7", "fault": "client",
+        "code": "illegal_action", "message": "environment 1: expected an action id of connect_four from 0 to 6, got 9", "fault": "client",
         "retry": False, "path": "actions", "index": 1, "got": 9, "allowed": [0, 1, 2], "nearest": "0"}),
     ("error_short", None, "error", {
         "code": "rate_limited", "message": "too fast", "fault": "client", "retry": True, "after_ms": 250}),

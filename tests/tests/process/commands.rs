@@ -531,7 +531,7 @@ fn person_plays_match() {
     // The input has ids, coordinates, invalid text and an occupied cell; x completes the top row.
     let ran = feed(at.path(), &args, "0\n0\nwhatever\no(1,0)\nx(0,1)\n4\n?\n2\n");
     let out = ran.well();
-    assert!(out.contains("the square is taken") && out.contains("names no legal action"), "{out}");
+    assert!(out.contains("the square is taken") && out.contains("not legal here"), "{out}");
     assert!(out.contains("finished: x (human) win, 1; o (human) loss, -1"), "{out}");
     assert!(out.contains("in p.jsonl"), "{out}");
     assert!(out.is_ascii());

@@ -1,5 +1,6 @@
 //! Runs as an evaluator uses them: killed at any moment, continued, stopped by budgets, refused after changed settings.
 
+mod absence;
 mod batches;
 mod deals;
 mod excerpts;

@@ -98,6 +98,7 @@ impl Hub {
         let setup = MatchSetup {
             release: asked.pair.is_none(),
             grace_ms: Some(self.config.limits.grace_ms),
+            forfeit: asked.forfeit,
             pair: asked.pair,
             mirror,
             ..MatchSetup::new(asked.game, header, seed.0, salt)

@@ -51,7 +51,7 @@ impl Lobby {
             _shares: shares,
             played,
             running: 0,
-            no_shows: 0,
+            absences: 0,
             rests_until: 0,
             told: false,
             ready: false,
@@ -88,11 +88,15 @@ impl Lobby {
         self.of_session(session).count()
     }
 
-    /// Cancels the remaining matches of a join. Returns false if the session does not hold this join.
+    /// Cancels the remaining matches of a join, except those of a rated pair that it has begun. Returns false if the
+    /// session does not hold this join.
     pub(in crate::matches) fn leave(&mut self, session: &str, id: &str) -> bool {
+        let rest = self.rest_of_block(id);
         let Some(w) = self.joins.get_mut(id).filter(|w| w.session.id == session) else { return false };
-        w.left = Some(0);
-        if w.running == 0 {
+        w.left = Some(rest);
+        if rest > 0 {
+            self.call(id);
+        } else if w.running == 0 {
             self.remove(id);
         } else {
             self.unqueue(id);

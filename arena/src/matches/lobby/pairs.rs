@@ -7,7 +7,7 @@ use ludex_referee::schedule::may_share_seed;
 use ludex_store::Write;
 
 use super::{Lobby, LobbyAction, WaitingJoin, terms_of};
-use crate::matches::plan::{MatchPlan, MatchTerms, RequestedTerms};
+use crate::matches::plan::{MatchPlan, MatchTerms, RequestedTerms, SeatPlan};
 
 /// Seed of a pair and, for rated matches, the write that reserves the number from which the seed is derived.
 pub(in crate::matches) type ReservedSeed = (u64, Option<Write>);
@@ -162,12 +162,13 @@ impl Lobby {
         Some(pair)
     }
 
-    /// Starts the next match of a block between queued joins, if all of them have a free slot.
-    pub(super) fn next_of_block(&mut self, pair: &str) -> Option<LobbyAction> {
+    /// Starts the next match of a block between queued joins, if all of them have a free slot or `forfeited` is true.
+    pub(super) fn next_of_block(&mut self, pair: &str, forfeited: bool) -> Option<LobbyAction> {
         let block = self.blocks.get(pair)?;
         let (n, turn) = (block.joins.len(), block.turn);
         let ids: Vec<String> = (0..n).map(|k| block.joins[(k + turn as usize) % n].clone()).collect();
-        let all: Vec<&WaitingJoin> = ids.iter().filter_map(|id| self.joins.get(id)).filter(|w| w.room() > 0).collect();
+        let fits = |w: &&WaitingJoin| forfeited || w.room() > 0;
+        let all: Vec<&WaitingJoin> = ids.iter().filter_map(|id| self.joins.get(id)).filter(fits).collect();
         if all.len() < n {
             return None;
         }
@@ -175,6 +176,31 @@ impl Lobby {
         let asked = RequestedTerms { pair: Some(pair.to_owned()), turn, ..terms_of(all[0])? };
         self.block_turn(pair);
         Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
+    }
+
+    /// Starts the remaining matches of a rated block that a join leaves: the join loses them. Otherwise, it could choose
+    /// which seats count.
+    pub(super) fn forfeit_rest(&mut self, id: &str) {
+        while let Some(w) = self.joins.get(id).filter(|w| w.request().rated)
+            && let Some(pair) = w.block.clone()
+        {
+            let next = match w.queues() {
+                true => self.next_of_block(&pair, true),
+                false => self.next_against(id),
+            };
+            let Some(LobbyAction::Begins(mut plan, begun)) = next else { return };
+            if let MatchTerms::Asked(asked) = &mut plan.terms {
+                let own = |seat: &SeatPlan| seat.setup.join.as_deref() == Some(id);
+                asked.forfeit = plan.seats.iter().position(own);
+            }
+            self.forfeits.push(LobbyAction::Begins(plan, begun));
+        }
+    }
+
+    /// Returns the number of matches that a join has left to play in its block, if the block is rated.
+    pub(super) fn rest_of_block(&self, id: &str) -> u32 {
+        let of = |w: &WaitingJoin| self.blocks.get(w.block.as_ref().filter(|_| w.request().rated)?);
+        self.joins.get(id).and_then(of).map_or(0, |block| block.turns - block.turn)
     }
 
     /// Returns the index of the next match in a block, and advances the block. The last match of a block frees the

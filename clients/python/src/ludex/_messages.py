@@ -1276,6 +1276,9 @@ class MatchStart(TypedDict):
         seats: Agents in seat order.
         rated: True if the match counts for ratings.
         clock: Clock of every seat.
+        grace_ms: Milliseconds for which a seat's client may be disconnected in the whole
+            match, until which its clock stands still. A client that is away for longer loses
+            the match. Absent without a limit.
         illegal: Handling of illegal moves.
         skip_forced: True if a seat's only legal move is played automatically.
         seed_commit: Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's
@@ -1295,6 +1298,7 @@ class MatchStart(TypedDict):
     seats: list[SeatInfo]
     rated: NotRequired[bool]
     clock: NotRequired[Clock]
+    grace_ms: NotRequired[int | None]
     illegal: NotRequired[IllegalMoveRules]
     skip_forced: NotRequired[bool]
     seed_commit: NotRequired[str | None]
@@ -1876,6 +1880,8 @@ class Record(TypedDict):
         ended: End time, UTC in RFC 3339.
         stall_ms: Milliseconds for which the server was stalled and could not receive
             messages; excluded from the clocks.
+        away_ms: Milliseconds for which each seat's client was disconnected during the match;
+            absent if all were connected throughout.
         mirror: Return of each seat in the mirror match: a match with the same seed, in which
             the server's agent plays every seat. Absent without a mirror match.
         run: Name of the run to which the match belongs.
@@ -1909,6 +1915,7 @@ class Record(TypedDict):
     at_fault: NotRequired[int | None]
     ended: NotRequired[str | None]
     stall_ms: NotRequired[int | None]
+    away_ms: NotRequired[list[int]]
     mirror: NotRequired[list[float]]
     run: NotRequired[str | None]
     pair: NotRequired[str | None]

@@ -117,12 +117,13 @@ impl TournamentSchedule {
         Some((name, pairing, index, turn))
     }
 
-    /// Returns the result of a match; `None` if the match does not count.
+    /// Returns the result of a match; `None` if the match does not count. Unlike in ratings, a missed match is lost.
     fn played(&self, record: &Record) -> Option<PlayedGame> {
-        let reason = record.footer.reason.filter(|reason| reason.counts())?;
+        let missed = |reason: EndReason| reason == EndReason::NoShow;
+        let reason = record.footer.reason.filter(|&reason| reason.counts() || missed(reason))?;
         let seats: Option<Vec<usize>> =
             record.header.seats.iter().map(|seat| self.entrants.get(&seat.name).copied()).collect();
-        let forfeit = record.footer.at_fault.filter(|_| is_forfeit(reason)).map(|seat| seat as usize);
+        let forfeit = record.footer.at_fault.filter(|_| is_forfeit(reason) || missed(reason)).map(|seat| seat as usize);
         let scores = record.footer.returns.clone();
         Some(PlayedGame { seats: seats?, scores, forfeit, ..PlayedGame::default() })
     }
@@ -168,5 +169,14 @@ impl RunSchedule for TournamentSchedule {
 
     fn rematches(&self, _: usize) -> u32 {
         self.rematches
+    }
+
+    fn failed(&self, record: &Record) -> Option<usize> {
+        let seat = record.header.seats.get(failed(record)?)?;
+        self.entrants.get(&seat.name).copied()
+    }
+
+    fn strikes(&self) -> u64 {
+        self.tournament.settings().strikes
     }
 }

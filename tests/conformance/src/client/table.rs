@@ -75,6 +75,7 @@ impl ScriptMatch {
             hash: spec.hash.clone(),
             seat: Some(seat as u32),
             variant: None,
+            grace_ms: Some(60_000),
             kept_phases: Vec::new(),
             seats,
             rated: false,
