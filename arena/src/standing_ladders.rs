@@ -8,6 +8,7 @@
 mod config;
 mod count_records;
 mod pairing;
+mod season_records;
 mod season_state;
 #[cfg(test)]
 mod simulation;
@@ -35,6 +36,7 @@ pub use self::config::LadderTerms;
 use self::count_records::PAGE;
 pub use self::pairing::Partner;
 use self::pairing::{Encounters, Meeting};
+pub use self::season_records::LadderSeason;
 use self::season_state::{CountedRecords, SeasonState, StoredSeason};
 use self::table::{StandingLine, StandingTable};
 use crate::seasons::{Season, add_repetitions, calendar, unfrozen};

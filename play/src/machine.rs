@@ -117,7 +117,7 @@ impl MatchMachine {
                 _ => Since::later_than(&setup.header.started),
             },
             now,
-            places: (0..seats).map(|_| SeatState::default()).collect(),
+            places: (0..seats).map(|_| SeatState { reached: setup.follows, ..SeatState::default() }).collect(),
             clocks: Clocks::new(setup.header.clock.clone(), seats, now),
             narrator: (!clients.is_empty()).then(|| Narrator::new(&setup, clients).drawing()),
             keeps: true,

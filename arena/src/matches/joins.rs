@@ -79,8 +79,8 @@ impl Hub {
         if let Some(game) = &game {
             self.enter_ladder(session, &mut request, game).await?;
         }
-        if request.rated && request.seat.is_some() && (request.against.is_some() || request.is_open()) {
-            let message = "expected no seat in rated matches, since the server assigns all seats equally often";
+        if request.rated && request.seat.is_some() && request.against.is_none() && request.is_open() {
+            let message = "expected no seat in rated matches of the queue open, which assigns all seats equally often";
             return Err(Box::new(Refusal::new(ErrorCode::BadField, message).path("seat").got(request.seat)));
         }
         let kept = StoredJoin { id: id.clone(), request, count, re };

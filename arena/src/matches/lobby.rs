@@ -511,7 +511,9 @@ fn terms_of(w: &WaitingJoin) -> Option<RequestedTerms> {
         turn: 0,
         mirror: false,
         forfeit: None,
-        arranged: w.queues() && w.request().rated && !w.request().is_open() && w.ladder.is_none(),
+        arranged: w.request().rated
+            && w.ladder.is_none()
+            && if w.queues() { !w.request().is_open() } else { w.request().seat.is_some() },
         label: w.ladder.as_ref().and_then(|ladder| ladder.label()),
     })
 }

@@ -96,7 +96,7 @@ pub(super) struct RequestedTerms {
     pub(super) mirror: bool,
     /// Seat of a client that left between the matches of a pair, and so loses this match.
     pub(super) forfeit: Option<usize>,
-    /// True if the clients may have agreed to play each other.
+    /// True if the clients may have agreed to play each other, or one has chosen its seat.
     pub(super) arranged: bool,
     /// Label of the ladder season that the match belongs to.
     pub(super) label: Option<String>,

@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use ludex_arena::season_bundle;
 use ludex_env::notation::Notation;
 use ludex_games::notation::{PGN, SGF};
 use ludex_report::tables::record::parts_line;
@@ -15,7 +16,9 @@ use ludex_report::tables::record::parts_line;
 use super::{print, records};
 
 #[derive(clap::Args)]
-#[command(override_usage = "ludex export [FILES]... [OPTIONS]\n       ludex export RUN [OPTIONS]")]
+#[command(
+    override_usage = "ludex export [FILES]... [OPTIONS]\n       ludex export RUN [OPTIONS]\n       ludex export --ladder|--season NAME/SEASON --bundle FILE"
+)]
 #[command(mut_arg("files", |arg| arg.help("Export files of records, one JSON object per line (- is standard input), or one run (a name below \
     DATA/runs, or a folder) [default: the store]")))]
 pub(super) struct Args {
@@ -35,9 +38,33 @@ pub(super) struct Args {
     /// standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write the whole run with report and checksums to this .tar.gz file, for `ludex verify`
+    /// Write the whole run with report and checksums to this .tar.gz file, or a season with its table and records, for
+    /// `ludex verify`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["table", "format", "game", "out"])]
     bundle: Option<PathBuf>,
+    /// Export this finished season of a suite
+    #[arg(long, value_name = "SUITE/SEASON", value_parser = season, requires = "bundle", conflicts_with = "files")]
+    season: Option<SeasonName>,
+    /// Export this finished season of a standing ladder
+    #[arg(long, value_name = "LADDER/SEASON", value_parser = season, requires = "bundle",
+        conflicts_with_all = ["files", "season"])]
+    ladder: Option<SeasonName>,
+}
+
+/// Suite or ladder, and the name of its season.
+#[derive(Clone)]
+struct SeasonName {
+    contest: String,
+    season: String,
+}
+
+fn season(text: &str) -> Result<SeasonName, String> {
+    match text.split_once('/') {
+        Some((contest, season)) if !contest.is_empty() && !season.is_empty() => {
+            Ok(SeasonName { contest: contest.to_owned(), season: season.to_owned() })
+        }
+        _ => Err(format!("expected a name and a season, such as connect_four/s1, got {text}")),
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -67,6 +94,9 @@ impl ExportFormat {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    if let Some(file) = args.bundle.as_deref().filter(|_| args.season.is_some() || args.ladder.is_some()) {
+        return export_season(&args, file);
+    }
     if let Some(found) = args.from.run()? {
         return run::run(&found, &args);
     }
@@ -87,6 +117,20 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(path) = &args.out {
         eprintln!("ludex: {} in {}", print::count(texts.len(), "episode", "episodes"), path.display());
     }
+    Ok(())
+}
+
+/// Writes a finished season as one file.
+fn export_season(args: &Args, file: &Path) -> anyhow::Result<()> {
+    let bytes = records::with_store(args.from.data(), async |store| {
+        if let Some(SeasonName { contest, season }) = &args.ladder {
+            return season_bundle::of_ladder(&store, contest, season).await;
+        }
+        let SeasonName { contest, season } = args.season.as_ref().context("expected --season or --ladder")?;
+        season_bundle::of_suite(&store, args.from.data(), contest, season).await
+    })?;
+    write_bytes(Some(file), &bytes)?;
+    eprintln!("ludex: {} bytes in {} (`ludex verify {}` checks it)", bytes.len(), file.display(), file.display());
     Ok(())
 }
 

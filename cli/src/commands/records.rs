@@ -142,6 +142,11 @@ impl RecordSource {
         names.into_iter().map(|name| Archive::open(name, &self.data)).collect::<anyhow::Result<_>>().map(Some)
     }
 
+    /// Returns the folder of the store.
+    pub(super) fn data(&self) -> &Path {
+        &self.data
+    }
+
     /// Returns the file, if there is exactly one argument and it names a file.
     pub(super) fn only_file(&self) -> Option<&Path> {
         let [file] = self.files.as_slice() else { return None };

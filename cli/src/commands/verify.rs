@@ -1,9 +1,10 @@
 //! `ludex verify`.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use ludex_arena::season_bundle;
 use ludex_play::runs::audit::{Audit, audit};
 use ludex_referee::read::RejectedRecord;
 use ludex_report::runs::archive::Archive;
@@ -38,6 +39,12 @@ struct OpenRun {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let signed = args.public_key.as_deref().map(|key| check_signature(&args.from, key)).transpose()?;
+    if let Some(file) = args.from.only_file().filter(|file| bundle::is_bundle(file)) {
+        let files = bundle::read(file)?;
+        if files.contains_key(bundle::SEASON) {
+            return verify_season(file, &files, signed, args.json);
+        }
+    }
     let Some(read) = open_run(&args.from)? else {
         return verify_files(&args);
     };
@@ -84,6 +91,26 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Verifies the bundle of a season.
+fn verify_season(file: &Path, files: &bundle::Files, signed: Option<String>, json: bool) -> anyhow::Result<()> {
+    let audit = season_bundle::verify(file, files)?;
+    if json {
+        let mut value = json!(audit);
+        value["signed"] = json!(signed);
+        print::json(&value)?;
+    } else {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", audit.title)?;
+        signed.iter().try_for_each(|who| writeln!(out, "signed: {who}"))?;
+        audit.notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
+        audit.refused.iter().try_for_each(|r| writeln!(out, "{r}"))?;
+        writeln!(out, "{} verified", print::count(audit.verified, "episode", "episodes"))?;
+    }
+    let faults = print::count(audit.refused.len(), "fault", "faults");
+    anyhow::ensure!(audit.refused.is_empty(), "the season has {faults}");
+    Ok(())
+}
+
 /// Verifies records in files that do not belong to a run.
 fn verify_files(args: &Args) -> anyhow::Result<()> {
     let mut good = 0;
@@ -100,7 +127,7 @@ fn verify_files(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Checks the signature of a bundle and returns a description of the signer.
-fn check_signature(from: &records::RecordSource, key: &std::path::Path) -> anyhow::Result<String> {
+fn check_signature(from: &records::RecordSource, key: &Path) -> anyhow::Result<String> {
     let file = from.only_file().filter(|file| bundle::is_bundle(file));
     let file = file.context("--public-key: expected one bundle to verify")?;
     signature::check(file, key)

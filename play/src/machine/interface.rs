@@ -36,6 +36,9 @@ pub struct MatchSetup {
     /// Milliseconds for which a seat's client may be disconnected in the whole match; `None`: without limit. The seat's
     /// clock is paused meanwhile.
     pub grace_ms: Option<u64>,
+    /// True if the match follows another of its pair. Its clients are bound to play it, so one that is absent from the
+    /// start loses it.
+    pub follows: bool,
     /// Seat that loses the match before it begins: the match was due, and its player may not or does not play it.
     pub forfeit: Option<Seat>,
     /// Name of the run that the match belongs to; only copied to the record.
@@ -64,6 +67,7 @@ impl MatchSetup {
             salt,
             release: true,
             grace_ms: Some(0),
+            follows: false,
             forfeit: None,
             run: None,
             pair: None,

@@ -18,7 +18,7 @@ pub fn write(about: &RunSettings, run: &Files, pages: Files) -> anyhow::Result<V
     let files = contents(about, run, pages);
     let parts: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
     holds_no_secret(about, &parts)?;
-    pack(about, &files)
+    pack(&about.folder(), &files)
 }
 
 /// Returns the files of a bundle: the files of the run, the pages of its report, a card and checksums.
@@ -35,15 +35,14 @@ fn contents(about: &RunSettings, run: &Files, pages: Files) -> Files {
     files
 }
 
-/// Packs the [`contents`] of a bundle. The same run gives the same bytes.
+/// Packs files into a bundle that unpacks to `folder`. The same files give the same bytes.
 ///
 /// # Errors
-/// Returns an error if the name of the run cannot be the name of a folder.
-fn pack(about: &RunSettings, files: &Files) -> anyhow::Result<Vec<u8>> {
-    let folder = about.folder();
-    let folder = Path::new(&folder);
+/// Returns an error if `folder` is not the name of a folder.
+pub fn pack(folder: &str, files: &Files) -> anyhow::Result<Vec<u8>> {
+    let folder = Path::new(folder);
     let plain = folder.components().count() == 1 && folder.components().all(|c| matches!(c, Component::Normal(_)));
-    anyhow::ensure!(plain, "{:?} cannot be the name of a folder in a bundle", about.run);
+    anyhow::ensure!(plain, "expected the name of a folder for a bundle, got {folder:?}");
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
     // The checksums come first.
     let (sums, others): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| *name == SUMS);

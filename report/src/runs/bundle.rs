@@ -1,4 +1,6 @@
 //! Bundles: a run as one gzipped tar with its files, report, card and checksums. `ludex verify` needs no other files.
+//!
+//! The bundle of a season has the description of the season, its table, and its records or the bundles of its runs.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -20,6 +22,12 @@ pub const SUMS: &str = "SHA256SUMS";
 pub type Files = BTreeMap<String, Vec<u8>>;
 /// Description of the bundle.
 pub const CARD: &str = "CARD.md";
+/// Description of a season.
+pub const SEASON: &str = "season.json";
+/// Table of a season.
+pub const TABLE: &str = "table.json";
+/// End of the name of a run's bundle.
+pub const PACKED: &str = ".tar.gz";
 /// Report as JSON, for programs.
 pub const REPORT: &str = "report.json";
 /// Report as HTML, for people.
@@ -35,8 +43,9 @@ const SMALL_BYTES: u64 = 64 << 20;
 fn max_bytes(name: &str) -> Option<u64> {
     match name {
         SUMS | CARD | RUN | SUITE => Some(16 << 20),
-        REPORT | PAGE | LOG => Some(256 << 20),
+        REPORT | PAGE | LOG | SEASON | TABLE => Some(256 << 20),
         EPISODES | CALLS | ANSWERS | FORMER_ANSWERS => Some(4 << 30),
+        run if run.ends_with(PACKED) => Some(4 << 30),
         _ => None,
     }
 }
@@ -79,6 +88,14 @@ pub fn read(file: &Path) -> anyhow::Result<Files> {
     read_from(open, packed, &name.to_string())
 }
 
+/// Reads the files of a bundle in memory; `name` is the bundle's name in messages.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_bytes(bundle: &[u8], name: &str) -> anyhow::Result<Files> {
+    read_from(bundle, bundle.len() as u64, name)
+}
+
 /// Reads the files of a bundle of `packed` bytes; `name` is the bundle's name in messages.
 fn read_from(bundle: impl Read, packed: u64, name: &str) -> anyhow::Result<Files> {
     let allowance = Rc::new(Cell::new(MAX_HEADER_BYTES));
@@ -114,7 +131,8 @@ fn read_from(bundle: impl Read, packed: u64, name: &str) -> anyhow::Result<Files
         allowance.set(MAX_HEADER_BYTES);
         files.insert(inner.to_owned(), bytes);
     }
-    anyhow::ensure!(files.contains_key(RUN), "{name} is not a bundle of a run: it has no {RUN}");
+    let whole = files.contains_key(RUN) || files.contains_key(SEASON);
+    anyhow::ensure!(whole, "{name} is not a bundle of a run or a season: it has neither {RUN} nor {SEASON}");
     Ok(files)
 }
 

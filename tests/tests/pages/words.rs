@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{BROWSER, page, played};
 
 #[tokio::test]
-async fn match_page_shows_which_agent_was_absent() {
+async fn match_page_shows_which_agent_ran_out_of_time() {
     let server = Server::start(|_| {}).await;
     let mut absent = Bot::new(server.address, "absent").await;
     let mut present = Bot::new(server.address, "present").await;
@@ -18,13 +18,13 @@ async fn match_page_shows_which_agent_was_absent() {
     absent.join(join(0)).await;
     present.join(join(1)).await;
     let end = present.wait("match_end").await;
-    assert_eq!((&end["reason"], &end["at_fault"]), (&json!("no_show"), &json!(0)), "{end}");
+    assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(0)), "{end}");
     let id = end["match"].as_str().unwrap();
     let body = page(&server, &format!("/matches/{id}")).await;
-    assert!(body.contains("absent (x) did not show up. This match is not counted."), "{body}");
+    assert!(body.contains("absent (x) ran out of time"), "{body}");
     let list = page(&server, "/matches").await;
     let link = format!("<a href=\"/matches/{id}\"><span class=\"hidden\">Tic-tac-toe, absent and present: </span>20");
-    assert!(list.contains("</a>, absent did not show up") && list.contains(&link), "{list}");
+    assert!(list.contains("</a>, absent ran out of time") && list.contains(&link), "{list}");
     let entries: Value = serde_json::from_str(&server.get("/matches?live=false").await.1).unwrap();
     assert_eq!(entries["matches"][0]["at_fault"], 0);
 }

@@ -81,7 +81,10 @@ async fn restored_backup_continues_matches_and_runs() {
 
     let (mut x, mut o) = (Bot::new(address, "x").await, Bot::new(address, "o").await);
     for (seat, bot) in [&mut x, &mut o].into_iter().enumerate() {
-        bot.join(json!({"game": "tic_tac_toe", "rated": true, "seat": seat, "clock": {"move_ms": 600_000}})).await;
+        bot.join(
+            json!({"game": "tic_tac_toe", "queue": "q", "rated": true, "seat": seat, "clock": {"move_ms": 600_000}}),
+        )
+        .await;
     }
     let turn = x.wait("turn").await;
     assert_eq!(x.act(&turn, json!({"action": 4})).await["type"], "accepted");

@@ -223,7 +223,7 @@ async fn end_is_told_after_the_crash(rated: bool) {
     let address = server.address;
     let (mut x, mut o) = (Bot::new(address, "x").await, Bot::new(address, "o").await);
     for (seat, bot) in [&mut x, &mut o].into_iter().enumerate() {
-        bot.join(json!({"game": "tic_tac_toe", "rated": rated, "seat": seat})).await;
+        bot.join(json!({"game": "tic_tac_toe", "queue": "q", "rated": rated, "seat": seat})).await;
     }
     let turn = x.wait("turn").await;
     x.act(&turn, json!({"action": 4})).await;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use ludex_arena::seasons::SuiteSeasons;
@@ -11,6 +12,8 @@ use ludex_store::{SeasonRow, Write};
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
 
 const SUITE: &str = r#"
 name = "cards"
@@ -124,6 +127,15 @@ async fn season_deals_are_equal_and_hidden_until_season_ends() {
     assert_eq!(get(&there, token, "/runs/first/report.html").await.0, 200);
     let page = about(&get(&there, token, "/runs/third").await.1);
     assert_eq!(page["state"], "deadline", "{page}");
+    let file = folder.path().join("autumn.tar.gz");
+    let [data, file] = [folder.path(), &file].map(|path| path.to_str().expect("a path"));
+    let program = |args: &[&str]| Command::new(PROGRAM).args(args).output().expect("the program");
+    let done = program(&["export", "--season", "cards/autumn", "--bundle", file, "--data", data]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let verified = program(&["verify", file]);
+    let shown = String::from_utf8_lossy(&verified.stdout);
+    assert!(verified.status.success() && shown.contains("equals table.json"), "{shown}");
+    assert!(shown.contains("run first: complete") && shown.contains("run third: NOT COMPLETE"), "{shown}");
     there.stop().stopped().await;
 
     // The season's deals are public, so it cannot restart: later runs have separate seeds.

@@ -163,7 +163,7 @@ fn records(data: &Path, run: &str) -> BTreeMap<String, String> {
     let plain = |line: &str| {
         let record: Record = serde_json::from_str(line).expect("a record");
         let mut value = serde_json::to_value(&record).expect("a tree");
-        for key in ["started", "ended", "clock", "digest", "stall_ms", "flags"] {
+        for key in ["started", "ended", "clock", "digest", "stall_ms", "away_ms", "flags"] {
             value.as_object_mut().expect("an object").remove(key);
         }
         for seat in value["seats"].as_array_mut().expect("seats") {

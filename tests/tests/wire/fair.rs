@@ -144,9 +144,9 @@ async fn rated_anchor_matches_come_in_pairs() {
     assert!(all[0]["pair"].is_string() && all[0]["mirror"].is_null(), "{all:?}");
     assert!(bot.matches.values().all(|seen| seen.end["seed"].is_null()), "only the record has the seed");
 
-    // If a client leaves after the first match of a pair, that match is released and nothing hangs.
+    // If a client leaves after the first match of an unrated pair, that match is released and nothing hangs.
     let mut bot = Bot::new(server.address, "leaver").await;
-    let join = bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "count": 0})).await;
+    let join = bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "pairs": true, "count": 0})).await;
     bot.wait("turn").await;
     bot.call("leave", json!({"join": join})).await;
     let id = bot.matches.keys().next().unwrap().clone();
@@ -198,6 +198,102 @@ async fn half(bot: &mut Bot) {
         let message = bot.go_on().await.expect("a connection");
         bot.answer(&message, &mut first).await;
     }
+}
+
+#[tokio::test]
+async fn client_that_leaves_a_pair_loses_the_second_match() {
+    let server = Server::start(|config| config.limits.grace_ms = 300).await;
+    let (mut a, mut b) = (Bot::new(server.address, "a").await, Bot::new(server.address, "b").await);
+    for bot in [&mut a, &mut b] {
+        bot.join(json!({"game": "tic_tac_toe", "rated": true, "count": 2})).await;
+    }
+    let mut c = Bot::new(server.address, "c").await;
+    c.join(json!({"game": "tic_tac_toe", "rated": true, "count": 2, "against": ["random"]})).await;
+    tokio::join!(half(&mut a), half(&mut b), half(&mut c));
+    // `a` and `c` are done with their first match, and close their connections.
+    drop(a);
+    drop(c);
+    b.play(2, first).await;
+    let mut ratings = Value::Null;
+    for _ in 0..200 {
+        ratings = serde_json::from_str(&server.get("/ratings").await.1).unwrap();
+        if ratings["records"] == 4 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!((&ratings["records"], &ratings["ratings"][0]["games"]), (&json!(4), &json!(4)), "{ratings}");
+    let mut all = Vec::new();
+    for id in b.matches.keys() {
+        all.push(episode(&server, id).await);
+    }
+    assert!(all[0]["pair"].is_string() && all[0]["pair"] == all[1]["pair"], "{all:?}");
+    let lost: Vec<&Value> = all.iter().filter(|record| record["at_fault"].is_u64()).collect();
+    assert_eq!(lost.len(), 1, "{all:?}");
+    let loser = &lost[0]["seats"][lost[0]["at_fault"].as_u64().unwrap() as usize]["name"];
+    assert_eq!(loser, "a", "{lost:?}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn leave_takes_effect_after_the_pair() {
+    let server = Server::start(|_| {}).await;
+    let (mut a, mut b) = (Bot::new(server.address, "a").await, Bot::new(server.address, "b").await);
+    let join = a.join(json!({"game": "tic_tac_toe", "rated": true, "count": 0})).await;
+    b.join(json!({"game": "tic_tac_toe", "rated": true, "count": 2})).await;
+    let turn = b.go_on().await.expect("a connection");
+    assert_eq!(a.call("leave", json!({"join": join})).await["type"], "ok");
+    b.answer(&turn, &mut first).await;
+    let (ours, _) = tokio::join!(played(&server, &mut a, 2), b.play(2, first));
+    assert_eq!(field(&ours, "reason"), ["finished", "finished"], "{ours:?}");
+    assert_eq!(seats(&ours, "a").into_iter().collect::<BTreeSet<_>>().len(), 2, "both seats");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn seat_cannot_be_chosen_in_rated_matches() {
+    let server = Server::start(|_| {}).await;
+    let mut bot = Bot::new(server.address, "a").await;
+    let refused = bot.call("join", json!({"game": "tic_tac_toe", "rated": true, "seat": 0})).await;
+    assert_eq!((&refused["code"], &refused["path"]), (&json!("bad_field"), &json!("seat")), "{refused}");
+    for (more, flags) in [(json!({"seat": 1}), json!(["arranged"])), (json!({}), json!([]))] {
+        let mut join = json!({"game": "tic_tac_toe", "rated": true, "against": ["random"], "count": 1});
+        join.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        bot.join(join).await;
+        let over = bot.over() + 1;
+        let all = played(&server, &mut bot, over).await;
+        assert_eq!(all[0]["flags"], flags);
+    }
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn declined_deals_are_rated_losses() {
+    let server = Server::start(|_| {}).await;
+    let (mut ana, mut bob) = (Bot::new(server.address, "ana").await, Bot::new(server.address, "bob").await);
+    for bot in [&mut ana, &mut bob] {
+        bot.join(json!({"game": "kuhn_poker", "rated": true, "count": 12, "clock": {"move_ms": 150}})).await;
+    }
+    // Ana does not act with the lowest card.
+    let declining = async {
+        let mut declined = 0;
+        while ana.over() < 12 {
+            let message = ana.go_on().await.expect("a connection");
+            if message["type"] == "turn" && message["turn"] == 0 && message["view"]["struct"]["card"] == 0 {
+                declined += 1;
+            } else {
+                ana.answer(&message, &mut first).await;
+            }
+        }
+        declined
+    };
+    let (declined, ()) = tokio::join!(declining, bob.play(12, first));
+    assert!(declined > 0, "no low card in 12 deals");
+    let ratings: Value = serde_json::from_str(&server.get("/ratings").await.1).unwrap();
+    assert_eq!(ratings["ratings"][0]["games"], 12, "{ratings}");
+    let lost = bob.matches.values().filter(|seen| seen.end["reason"] == "timeout" && seen.end["rated"] == true);
+    assert_eq!(lost.count(), declined);
+    server.stop().stopped().await;
 }
 
 #[tokio::test]
@@ -253,12 +349,13 @@ async fn sessions_of_one_owner_never_meet_in_rated_matches() {
         bots.push(Bot::with(server.address, None, hello).await);
     }
     let [one, two, bob] = &mut bots[..] else { unreachable!() };
-    one.join(json!({"game": "connect_four", "rated": true, "seat": 0})).await;
-    two.join(json!({"game": "connect_four", "rated": true, "seat": 1})).await;
+    one.join(json!({"game": "connect_four", "rated": true})).await;
+    two.join(json!({"game": "connect_four", "rated": true})).await;
     assert_eq!(two.next().await["type"], "queued");
     bob.join(json!({"game": "connect_four", "rated": true})).await;
     let start = bob.wait("match_start").await;
-    assert_eq!((&start["seats"][0]["name"], &start["seat"]), (&json!("n0"), &json!(1)), "the first to arrive");
+    let other = 1 - start["seat"].as_u64().unwrap() as usize;
+    assert_eq!(start["seats"][other]["name"], "n0", "the first to arrive");
     // In unrated matches, sessions of one owner may meet.
     one.join(json!({"game": "tic_tac_toe", "seat": 0})).await;
     two.join(json!({"game": "tic_tac_toe", "seat": 1})).await;
@@ -291,7 +388,8 @@ async fn server_delay_costs_no_clock_time() {
     let server = Server::start(|c| c.opponents.agents = Roster::builtin().with(blocker)).await;
     let (mut x, mut o) = (Bot::new(server.address, "x").await, Bot::new(server.address, "o").await);
     for (seat, bot) in [&mut x, &mut o].into_iter().enumerate() {
-        bot.join(json!({"game": "tic_tac_toe", "seat": seat, "rated": true, "clock": {"move_ms": 4000}})).await;
+        bot.join(json!({"game": "tic_tac_toe", "queue": "q", "seat": seat, "rated": true, "clock": {"move_ms": 4000}}))
+            .await;
     }
     let turn = x.wait("turn").await;
     let mut hog = Bot::new(server.address, "hog").await;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ludex_arena::seasons::Season;
 use ludex_arena::standing_ladders::LadderTerms;
 use ludex_env::Stream;
+use ludex_report::runs::bundle;
 use ludex_server::auth::{NewToken, Scopes, add};
 use ludex_store::{EndRow, MatchRow, StandingRow, Store, Write};
 use ludex_tests::bot::first;
@@ -219,7 +220,10 @@ async fn join_that_never_moves_pauses_after_two_matches() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     let all = page(server.address, "/matches?live=all").await;
     let reasons: Vec<&Value> = all["matches"].as_array().expect("matches").iter().map(|m| &m["reason"]).collect();
-    assert_eq!(reasons, ["no_show", "no_show"], "{all}");
+    assert_eq!(reasons, ["timeout", "timeout"], "{all}");
+    let table = until(server.address, "/ladders/tic_tac_toe", |page| page["matches"] == 2).await;
+    let counts = |name: &str| [&row(&table, name)["losses"], &row(&table, name)["absences"]].map(Value::clone);
+    assert_eq!((counts("ann"), counts("bob")), ([json!(2), json!(2)], [json!(0), json!(0)]), "{table}");
     server.stop().stopped().await;
 }
 
@@ -289,6 +293,7 @@ async fn standings_are_frozen_when_season_ends() {
         let difference = row["rating"].as_f64().unwrap() - agent["rating"].as_f64().unwrap() - 1_500.0;
         assert!(difference.abs() < 0.01, "{row} {agent}");
     }
+    bundle_redoes_the_table(folder.path());
     assert_eq!(server.get("/ladders/tic_tac_toe/three").await.0, 404);
     assert_eq!(server.get("/ladders/tic_tac_toe/two/records.jsonl").await.0, 404, "it is not over");
     server.stop().stopped().await;
@@ -305,6 +310,36 @@ async fn standings_are_frozen_when_season_ends() {
     tokio::join!(plays(&mut ann, 2, "ann"), plays(&mut bob, 2, "bob"));
     until(server.address, "/ladders/tic_tac_toe", |page| page["matches"].as_u64() >= Some(2)).await;
     server.stop().stopped().await;
+}
+
+/// Exports the season `one`, and verifies the bundle before and after a change of the table.
+fn bundle_redoes_the_table(folder: &Path) {
+    let (file, changed) = (folder.join("one.tar.gz"), folder.join("changed.tar.gz"));
+    let [data, bundle] = [folder, &file].map(|path| path.to_str().expect("a path"));
+    let run = |args: &[&str]| std::process::Command::new(PROGRAM).args(args).output().expect("the program");
+    let export = |season: &str| run(&["export", "--ladder", season, "--bundle", bundle, "--data", data]);
+    for (season, why) in [("tic_tac_toe/two", "it is still open"), ("tic_tac_toe/six", "that has begun, got six")] {
+        let refused = export(season);
+        assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains(why), "{refused:?}");
+    }
+    let done = export("tic_tac_toe/one");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let verified = run(&["verify", bundle]);
+    let shown = String::from_utf8_lossy(&verified.stdout);
+    assert!(verified.status.success() && shown.contains("equals table.json"), "{shown}");
+    assert!(shown.contains("2 agents in 4 matches") && shown.contains("4 episodes verified"), "{shown}");
+    // A changed table with right checksums does not fit the records.
+    let mut files = bundle::read(&file).expect("a bundle");
+    let mut table: Value = serde_json::from_slice(&files[bundle::TABLE]).expect("JSON");
+    table[0]["rating"] = json!(table[0]["rating"].as_f64().expect("a rating") + 1.0);
+    files.insert(bundle::TABLE.to_owned(), table.to_string().into_bytes());
+    files.remove(bundle::SUMS);
+    let sums = bundle::sums(&files);
+    files.insert(bundle::SUMS.to_owned(), sums.into_bytes());
+    fs::write(&changed, ludex_play::runs::bundle::pack("one", &files).expect("a bundle")).expect("a file");
+    let refused = run(&["verify", changed.to_str().expect("a path")]);
+    let shown = String::from_utf8_lossy(&refused.stdout);
+    assert!(!refused.status.success() && shown.contains("differs from the table of the records: /0/rating"), "{shown}");
 }
 
 #[tokio::test]

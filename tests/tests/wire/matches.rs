@@ -46,7 +46,7 @@ fn is_error(answer: &Value, code: &str) {
 async fn two(server: &Server, more: Value) -> (Bot, Bot, String) {
     let (mut x, mut o) = (Bot::new(server.address, "x").await, Bot::new(server.address, "o").await);
     for (seat, bot) in [&mut x, &mut o].into_iter().enumerate() {
-        let mut join = json!({"game": "tic_tac_toe", "seat": seat});
+        let mut join = json!({"game": "tic_tac_toe", "queue": "two", "seat": seat});
         join.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         bot.join(join).await;
     }
@@ -197,7 +197,7 @@ async fn queue_pairs_joins_with_equal_settings() {
         json!({"seat": 1}),
         json!({"seat": 1, "queue": "other"}),
         json!({"seat": 1, "clock": {"move_ms": 500}}),
-        json!({"seat": 1, "rated": true}),
+        json!({"rated": true}),
         json!({"seat": 1}),
     ]) {
         bot.join(ttt(more)).await;
@@ -547,7 +547,7 @@ async fn matches_end_by_resignation_clock_or_absence() {
     // Both agents are still to move, and neither has replied.
     let (_x, mut o, id) = two(&server, json!({"rated": true, "clock": {"move_ms": 50}})).await;
     let end = o.wait("match_end").await;
-    assert_eq!((&end["reason"], &end["rated"]), (&json!("no_show"), &json!(false)), "{end}");
+    assert_eq!((&end["reason"], &end["rated"]), (&json!("timeout"), &json!(true)), "{end}");
     record(&server, &id).await;
     // The client stays away for longer than its seat is reserved.
     let (mut x, mut o, id) = two(&server, json!({"rated": true})).await;

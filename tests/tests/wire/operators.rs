@@ -282,7 +282,7 @@ async fn failed_commit_shows_no_move() {
     file.busy_timeout(Duration::from_secs(10)).unwrap();
     let (mut x, mut o) = (Bot::new(server.address, "x").await, Bot::new(server.address, "o").await);
     for (seat, bot) in [&mut x, &mut o].into_iter().enumerate() {
-        bot.join(json!({"game": "tic_tac_toe", "rated": true, "seat": seat})).await;
+        bot.join(json!({"game": "tic_tac_toe", "queue": "q", "rated": true, "seat": seat})).await;
     }
     // Another match shares the commits.
     let mut other = Bot::new(server.address, "other").await;

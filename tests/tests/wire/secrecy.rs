@@ -101,6 +101,7 @@ fn machine(game: &GameRef, seed: u64) -> MatchMachine {
         salt: SALT,
         release: true,
         grace_ms: Some(60_000),
+        follows: false,
         forfeit: None,
         run: None,
         pair: None,

@@ -37,7 +37,7 @@ async fn revoked_token_ends_permissions_of_its_connections() {
     let mut bob = Bot::with(server.address, None, hello(2, "bob")).await;
     assert_eq!(idle.call("open", json!({"game": "tic_tac_toe"})).await["type"], "opened");
     for (seat, bot) in [&mut ann, &mut bob].into_iter().enumerate() {
-        bot.join(json!({"game": "tic_tac_toe", "seat": seat, "rated": true})).await;
+        bot.join(json!({"game": "tic_tac_toe", "queue": "q", "seat": seat, "rated": true})).await;
     }
     ann.join(json!({"game": "tic_tac_toe", "queue": "empty", "rated": true, "count": 5})).await;
     let (id, turn) = (ann.wait("match_start").await["match"].clone(), ann.wait("turn").await);

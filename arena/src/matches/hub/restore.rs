@@ -255,6 +255,7 @@ impl Hub {
             skip_forced: secret.skip_forced,
             release: secret.release,
             grace_ms: secret.grace_ms,
+            follows: secret.turn > 0,
             forfeit: secret.forfeit,
             run: secret.run.clone(),
             pair: secret.pair.clone(),

@@ -98,6 +98,7 @@ impl Hub {
         let setup = MatchSetup {
             release: asked.pair.is_none(),
             grace_ms: Some(self.config.limits.grace_ms),
+            follows: asked.turn > 0,
             forfeit: asked.forfeit,
             pair: asked.pair,
             mirror,
