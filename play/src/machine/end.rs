@@ -38,7 +38,7 @@ impl MatchMachine {
             place.asked = false;
         }
         match self.recalled.take() {
-            Some(record) => self.log.close(*record),
+            Some(record) => self.log.close(record),
             None => self.complete(reason, at_fault),
         }
         if let Some(record) = self.log.record().filter(|_| self.keeps) {

@@ -15,9 +15,9 @@ pub(super) struct MatchLog {
 
 enum Log {
     /// Log of a running match.
-    Open(RecordBuilder),
+    Open(Box<RecordBuilder>),
     /// Log of an ended match.
-    Closed(Record),
+    Closed(Box<Record>),
 }
 
 /// Part of a match log that a record does not contain.
@@ -41,10 +41,10 @@ impl MatchLog {
     pub(super) fn new(header: Header) -> Self {
         // This cannot fail: only parameters outside the range of a double have no canonical form, and no game has them.
         let log = match RecordBuilder::begin(header.clone()) {
-            Ok(history) => Log::Open(history),
+            Ok(history) => Log::Open(Box::new(history)),
             Err(error) => {
                 tracing::error!(%error, "header has no canonical form");
-                Log::Closed(Record { header, ..Record::default() })
+                Log::Closed(Box::new(Record { header, ..Record::default() }))
             }
         };
         MatchLog { begun: false, log, banks: Vec::new(), presence: Vec::new() }
@@ -53,7 +53,7 @@ impl MatchLog {
     /// Restores the log of an ended match from its record and the rest of the log.
     pub(super) fn ended(record: Record, rest: UnrecordedLog) -> Self {
         let UnrecordedLog { banks, presence } = rest;
-        MatchLog { begun: true, log: Log::Closed(record), banks, presence }
+        MatchLog { begun: true, log: Log::Closed(Box::new(record)), banks, presence }
     }
 
     /// Drops the record, and returns the rest of the log.
@@ -82,7 +82,7 @@ impl MatchLog {
     pub(super) fn into_record(self) -> Option<Record> {
         match self.log {
             Log::Open(_) => None,
-            Log::Closed(record) => Some(record),
+            Log::Closed(record) => Some(*record),
         }
     }
 
@@ -109,16 +109,16 @@ impl MatchLog {
         returns: &[f64],
         footer: Footer,
     ) -> Result<(), NotCanonical> {
-        let log = std::mem::replace(&mut self.log, Log::Closed(Record::default()));
+        let log = std::mem::replace(&mut self.log, Log::Closed(Box::default()));
         self.log = Log::Closed(match log {
-            Log::Open(history) => history.end(spec, teams, returns, footer)?,
+            Log::Open(history) => Box::new(history.end(spec, teams, returns, footer)?),
             Log::Closed(record) => record,
         });
         Ok(())
     }
 
     /// Ends the match with a record that was written before a restart.
-    pub(super) fn close(&mut self, record: Record) {
+    pub(super) fn close(&mut self, record: Box<Record>) {
         self.log = Log::Closed(record);
     }
 
