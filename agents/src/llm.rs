@@ -205,6 +205,12 @@ pub fn without_batching(spec: &AgentSpec) -> AgentSpec {
     settings::BATCH.iter().chain(&["batch"]).fold(spec.clone(), |spec, name| spec.without(name))
 }
 
+/// Returns the name of the model; `None` for other agents.
+pub fn model_name(spec: &AgentSpec) -> Option<String> {
+    let is_model = spec.class() == AgentClass::Model;
+    read(spec).ok().filter(|_| is_model).map(|settings| settings.model)
+}
+
 /// Returns the name of the environment variable with the endpoint's API key, if the endpoint needs a key.
 pub fn key_variable(spec: &AgentSpec) -> Option<String> {
     read(spec).ok()?.key_env

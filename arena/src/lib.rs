@@ -73,6 +73,7 @@ pub mod mailbox;
 pub mod matches;
 pub mod metrics;
 pub mod runs;
+mod season_audit;
 pub mod season_bundle;
 pub mod seasons;
 pub mod sessions;

@@ -36,7 +36,7 @@ pub use self::config::LadderTerms;
 use self::count_records::PAGE;
 pub use self::pairing::Partner;
 use self::pairing::{Encounters, Meeting};
-pub use self::season_records::LadderSeason;
+pub(crate) use self::season_records::LadderSeason;
 use self::season_state::{CountedRecords, SeasonState, StoredSeason};
 use self::table::{StandingLine, StandingTable};
 use crate::seasons::{Season, add_repetitions, calendar, unfrozen};

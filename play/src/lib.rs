@@ -29,6 +29,7 @@ pub mod local;
 pub mod machine;
 pub mod remote_agent;
 pub mod runs;
+pub mod suite_specs;
 pub mod time;
 
 pub use self::local::{AgentInput, play};

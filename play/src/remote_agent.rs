@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use crate::local::kind_of;
 use crate::machine::seat_history::append;
+use crate::suite_specs::SuiteSpecs;
 
 /// Maximum size in bytes of each text of a turn's calls. Even if JSON doubles them, the three texts stay below the default
 /// of `transcript_bytes`.
@@ -35,6 +36,8 @@ pub type OnMatchEnd = dyn Fn(&MatchResult) + Send + Sync;
 /// is not blocked.
 pub struct RemoteAgent {
     spec: AgentSpec,
+    /// Specs in the parts of the suite that the agent plays.
+    suite: Option<SuiteSpecs>,
     seed: u64,
     on_end: Box<OnMatchEnd>,
     /// True if a seat's only legal action is played without a request to the agent, as in local runs.
@@ -53,7 +56,7 @@ struct Tables {
     past: HashMap<SeatKey, Vec<ObservedMove>>,
     /// Open turn of each seat.
     open: HashMap<SeatKey, Open>,
-    /// Agents built so far, by game and parameters.
+    /// Agents built so far, by game, parameters and spec.
     agents: HashMap<String, (GameRef, Arc<dyn Agent>)>,
 }
 
@@ -79,13 +82,24 @@ impl RemoteAgent {
     /// Returns an error if the agent needs the full state, which clients do not receive.
     pub fn new(spec: AgentSpec, seed: u64, on_end: Box<OnMatchEnd>) -> anyhow::Result<Self> {
         anyhow::ensure!(!spec.peeks(), "expected an agent without peek, got {spec}: clients do not get the full state");
-        Ok(RemoteAgent { spec, seed, on_end, skips_forced: false, tables: Mutex::default() })
+        Ok(RemoteAgent { spec, suite: None, seed, on_end, skips_forced: false, tables: Mutex::default() })
     }
 
     /// Enables playing a seat's only legal action without a request to the agent, as in local runs.
     pub fn skipping_forced(mut self) -> Self {
         self.skips_forced = true;
         self
+    }
+
+    /// Plays with the settings of a suite, as in local runs. Has an effect on language models only.
+    ///
+    /// # Errors
+    /// Those of [`SuiteSpecs::new`].
+    pub fn in_suite(mut self, suite: &str) -> anyhow::Result<Self> {
+        if self.spec.class() == AgentClass::Model {
+            self.suite = Some(SuiteSpecs::new(suite, &self.spec)?);
+        }
+        Ok(self)
     }
 
     /// Returns the agent kind to send in `hello`.
@@ -108,7 +122,9 @@ impl RemoteAgent {
         if let Some(table) = tables.running.get(&key_of(start)) {
             return Ok(table.clone());
         }
-        let name = format!("{} {}", start.game, Value::Object(start.params.clone()));
+        let own = self.suite.as_ref().and_then(|suite| suite.of(&start.match_id, start.variant.as_deref()));
+        let spec = own.unwrap_or(&self.spec);
+        let name = format!("{} {} {spec}", start.game, Value::Object(start.params.clone()));
         let (game, agent) = match tables.agents.get(&name) {
             Some(known) => known.clone(),
             None => {
@@ -120,7 +136,7 @@ impl RemoteAgent {
                     )
                     .into());
                 }
-                let built = (game.clone(), self.spec.build(&game)?);
+                let built = (game.clone(), spec.build(&game)?);
                 tables.agents.insert(name, built.clone());
                 built
             }

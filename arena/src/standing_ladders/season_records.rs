@@ -16,7 +16,7 @@ use super::LABEL;
 use super::count_records::{self, PAGE};
 use super::season_state::{CountedRecords, SeasonState};
 use super::table::StandingTable;
-use crate::season_bundle::SeasonAudit;
+use crate::season_audit::SeasonAudit;
 
 /// Season of a ladder: game, rules, settings and roster.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -127,6 +127,7 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchRe
     };
     let person = spec.class() == AgentClass::Person;
     let quiet = args.json || args.run.is_some();
+    let model = llm::model_name(&spec);
     let agent = RemoteAgent::new(
         spec,
         seed,
@@ -139,7 +140,13 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchRe
     let kind = Some(agent.kind());
     let options = Options {
         token: args.token.clone().or_else(super::environment_token),
-        agent: Some(AgentId { name, version: Some(env!("CARGO_PKG_VERSION").into()), kind, ..AgentId::default() }),
+        agent: Some(AgentId {
+            name,
+            version: Some(env!("CARGO_PKG_VERSION").into()),
+            kind,
+            model,
+            ..AgentId::default()
+        }),
         client: ludex_play::PROGRAM.into(),
         reclaim: args.reclaim,
         ..Options::default()

@@ -346,7 +346,7 @@ impl EvaluationResults {
 /// Returns an error if the suite is unknown or a file cannot be read.
 pub fn suite_text(name: &str) -> anyhow::Result<String> {
     let path = Path::new(name);
-    if path.extension().is_some() || path.exists() {
+    if path.extension().is_some() || path.is_file() {
         let text = fs::read_to_string(path).with_context(|| format!("the suite {name} cannot be read"))?;
         return Ok(starts::carrying(&text, &files_beside(path, &text)?)?);
     }

@@ -7,6 +7,7 @@ use indicatif::ProgressBar;
 use ludex_client::{Client, Failure, Handler, MatchResult, Options, Player, TurnReply, TurnRequest};
 use ludex_play::remote_agent::RemoteAgent;
 use ludex_protocol::message::{Enrol, Enrolled, MatchEvent, MatchStart, Progress, Resync, RunEnd};
+use ludex_referee::suite::Suite;
 use serde_json::{Value, json};
 
 use crate::commands::print;
@@ -20,21 +21,26 @@ pub(super) async fn play(
     stop: impl Future<Output = ()> + Send,
 ) -> anyhow::Result<Option<Box<RunEnd>>> {
     let (client, events) = Client::connect(url, options).await?;
-    if let Err(why) = check_parts(&client, &enrol, &agent).await {
-        client.close().await;
-        return Err(why);
-    }
+    let agent = match in_suite(&client, &enrol, agent).await {
+        Ok(agent) => agent,
+        Err(why) => {
+            client.close().await;
+            return Err(why);
+        }
+    };
     let handler = ProgressAgent { agent, bar: print::progress(0, "playing") };
     let over = Player::for_run(client.clone(), events, enrol, handler).run_to_end(stop).await;
     client.close().await;
     Ok(over?)
 }
 
-/// Checks, before the enrolment, that the agent can play all parts of the suite that the run plays.
-async fn check_parts(client: &Client, enrol: &Enrol, agent: &RemoteAgent) -> anyhow::Result<()> {
+/// Checks, before the enrolment, that the agent can play all parts of the suite that the run plays. Gives the agent the
+/// settings of a suite that this program has too.
+async fn in_suite(client: &Client, enrol: &Enrol, agent: RemoteAgent) -> anyhow::Result<RemoteAgent> {
     let suites = client.suites().await?;
     // Without a suite, the request continues a run whose parts are unknown here. The server refuses unknown suites.
-    let parts = suites.iter().filter(|suite| suite.suite == enrol.suite).flat_map(|suite| &suite.parts);
+    let suite = suites.iter().find(|suite| suite.suite == enrol.suite);
+    let parts = suite.into_iter().flat_map(|suite| &suite.parts);
     let played = parts.filter(|part| part.candidates <= enrol.candidates).map(|part| (&part.part, &part.game));
     let played = played.filter(|(part, _)| enrol.only.is_empty() || enrol.only.contains(*part));
     let faults: Vec<String> =
@@ -44,7 +50,11 @@ async fn check_parts(client: &Client, enrol: &Enrol, agent: &RemoteAgent) -> any
         "the agent cannot play all parts, so it did not enroll; select the parts that it can play with --part: {}",
         faults.join("; ")
     );
-    Ok(())
+    let known = suite.and_then(|suite| Some((suite, Suite::builtin_text(&suite.suite).ok()?)));
+    match known.filter(|(suite, text)| Suite::digest(text) == suite.digest) {
+        Some((_, text)) => agent.in_suite(text),
+        None => Ok(agent),
+    }
 }
 
 /// Agent with a progress bar.
