@@ -230,7 +230,8 @@ async fn json_report_is_a_single_document_and_missing_program_fails() {
 
 /// Returns true if a tool is installed. Otherwise prints a message, and the test that needs the tool is skipped.
 fn has(tool: &str) -> bool {
-    let found = std::process::Command::new(tool).arg("--version").output().is_ok_and(|out| out.status.success());
+    let version = if tool == "go" { "version" } else { "--version" };
+    let found = std::process::Command::new(tool).arg(version).output().is_ok_and(|out| out.status.success());
     if !found {
         eprintln!("SKIPPED: {tool} is missing");
     }
@@ -261,6 +262,24 @@ async fn java_example_passes_client_check() {
     assert!(compiled.is_ok_and(|status| status.success()), "it does not compile");
     assert_eq!((code, out.as_str()), (Some(0), "ok section 5: plays a match\n"));
     passes(&["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classes, "Bot", "{url}"]).await;
+}
+
+/// Checks the Go example, which plays suites too. Go would compile the source at every start, so the scripts run a
+/// program.
+#[tokio::test]
+async fn go_example_passes_client_check() {
+    if !has("go") {
+        return;
+    }
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/go");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = folder.path().join("bot").to_str().expect("a path in UTF-8").to_owned();
+    // Without the revision, since git refuses to read a checkout of another user.
+    for words in [&["vet", "."][..], &["build", "-buildvcs=false", "-o", &program, "."]] {
+        let status = tokio::process::Command::new("go").args(words).current_dir(source).status().await;
+        assert!(status.is_ok_and(|status| status.success()), "it does not compile: go {words:?}");
+    }
+    passes_with_runs(&[&program, "{url}"]).await;
 }
 
 /// Path of the C++ example.

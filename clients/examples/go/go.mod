@@ -1,0 +1,3 @@
+module ludex/examples/bot
+
+go 1.19
