@@ -71,8 +71,8 @@ pub enum Deals {
     /// One seed for all matches of a block, with swapped seats. Suitable for agents without memory of earlier matches.
     #[default]
     Paired,
-    /// One seed per match in games with hidden information or chance ([`may_share_seed`]). Suitable for agents that can
-    /// remember earlier matches.
+    /// One seed per match in games with hidden information or chance ([`may_share_seed`]), also for each variant of a
+    /// candidate. Suitable for agents that can remember earlier matches.
     Once,
 }
 

@@ -89,9 +89,6 @@ pub struct Suite {
     /// Variants of the candidates, each of which replaces its candidate in all parts.
     #[serde(default, rename = "variant", skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Variant>,
-    /// True if the variants of a candidate play different deals, because one client plays all of them.
-    #[serde(skip)]
-    pub separate_variants: bool,
     #[serde(default, rename = "summary", skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<Summary>,
     /// Parts, in the order in which reports list them.

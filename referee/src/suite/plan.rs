@@ -242,7 +242,7 @@ impl Plan {
                 }
             }
         }
-        if self.suite.separate_variants && !matches!(part.schedule, Schedule::RoundRobin | Schedule::Converge) {
+        if self.suite.deals == Deals::Once && !matches!(part.schedule, Schedule::RoundRobin | Schedule::Converge) {
             for cell in &mut cells {
                 // All candidates come before their next variants.
                 let variant = who.iter().position(|at| cell.pairing.contains(at)).unwrap_or(0) / candidates;

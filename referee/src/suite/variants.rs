@@ -59,7 +59,7 @@ impl Suite {
     }
 
     /// Prepares the suite for candidates that play as clients of a server. If there are `labels`, they replace the suite's
-    /// variants in all parts; the variants of single parts stay. The variants of a candidate get different deals.
+    /// variants in all parts; the variants of single parts stay.
     ///
     /// # Errors
     /// Returns an error for a label that is not a word, and for a repeated label.
@@ -70,7 +70,6 @@ impl Suite {
         if !variants.is_empty() {
             self.variants = variants;
         }
-        self.separate_variants = true;
         Ok(())
     }
 
