@@ -353,7 +353,7 @@ impl Player {
     // ---- sessions -------------------------------------------------------------------------------------------------
 
     /// Takes over a new session. A `resync` follows for each reclaimed seat. Each other match of the old session is
-    /// lost or has ended. The message about the end of an ended match arrives before the reply to the next request.
+    /// lost or has ended, unless it belongs to a run. The message about the end of an ended match arrives before the reply to the next request.
     async fn adopt(&mut self, welcome: &Welcome) -> Result<(), Error> {
         let seat = |entry: &ResumedMatch| Some((entry.match_id.clone(), entry.seat?));
         let held: BTreeSet<SeatKey> = welcome.matches.iter().filter_map(seat).collect();
@@ -361,7 +361,9 @@ impl Player {
         for table in self.matches.values_mut() {
             table.in_flight = false;
         }
-        self.doubtful = self.matches.keys().filter(|&at| !held.contains(at)).cloned().collect();
+        // A match of a run is not lost with a session: its `resync` follows the next `enrol`.
+        let continues = matches!(self.goal, Goal::Enrol(_)) && !self.no_more;
+        self.doubtful = self.matches.keys().filter(|&at| !continues && !held.contains(at)).cloned().collect();
         self.expected = held.into_iter().filter(|at| !self.matches.contains_key(at)).collect();
         self.owed = welcome.joins.iter().filter_map(|join| join.left).sum();
         self.joins.extend(welcome.joins.iter().map(|join| join.join.clone()));
