@@ -1,4 +1,4 @@
-// Runs `ludex check client` on the example bot: cuts at every message, resync, restarts, refusals, slow replies.
+// Runs `ludex check client` on the example bot: cuts at every message, resync, restarts, several seats, runs.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,8 @@ const transports = {
 };
 for (const [name, env] of Object.entries(transports)) {
   test(`example bot passes ludex check client: ${name}`, { skip: withoutServer }, async () => {
-    const { stdout } = await ludex(['check', 'client', '--', process.execPath, bot, '{url}'], env);
+    const { stdout } = await ludex(['check', 'client', '--level', 'runs', '--', process.execPath, bot, '{url}'], env);
     assert.match(stdout, /^ok section 7: comes back after a cut at every message$/m);
+    assert.match(stdout, /^ok section 12: plays several seats in a run$/m);
   });
 }

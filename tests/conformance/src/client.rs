@@ -1,7 +1,7 @@
 //! `ludex check client`: a server that leads a client through scripts.
 //!
-//! Each script starts a new client process. The client plays one match of tic_tac_toe, a run of several matches, or a
-//! match of free_style with documents, by the real rules. A `Disturbance` interferes with the match. In all scripts,
+//! Each script starts a new client process. The client plays one match of tic_tac_toe, a match of free_style with
+//! documents, several seats of a match of undercover, or a run of several matches, by the real rules. A `Disturbance` interferes with the match. In all scripts,
 //! the `host` module checks that the client breaks no rule of the protocol.
 
 mod host;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -21,11 +21,22 @@ struct Bot {
     next: i64,
     joined: bool,
     unanswered: BTreeMap<i64, Value>,
-    seen: Map<String, Value>,
+    seats: BTreeMap<SeatKey, Seat>,
+    over: bool,
+}
+
+/// Match and seat.
+type SeatKey = (String, i64);
+
+/// Seat of the bot in a match.
+#[derive(Default)]
+struct Seat {
+    /// Sequence number of the last message.
+    seen: u64,
     /// Pending turn, and the (turn, try) that was answered last.
     turn: Value,
     acted: Option<(i64, i64)>,
-    over: bool,
+    ended: bool,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -40,9 +51,7 @@ async fn main() -> ExitCode {
         next: 10,
         joined: false,
         unanswered: BTreeMap::new(),
-        seen: Map::new(),
-        turn: Value::Null,
-        acted: None,
+        seats: BTreeMap::new(),
         over: false,
     };
     if let Some(frame) = raw_frame(&bot.mistake) {
@@ -93,6 +102,11 @@ async fn send_raw(url: &str, frame: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Returns the match and the seat of a message.
+fn key_of(message: &Value) -> SeatKey {
+    (message["match"].as_str().unwrap_or_default().to_owned(), message["seat"].as_i64().unwrap_or(0))
+}
+
 impl Bot {
     fn makes(&self, mistake: &str) -> bool {
         self.mistake == mistake
@@ -111,9 +125,10 @@ impl Bot {
             hello["token"] = token.into();
         }
         if let (Some((session, key)), false) = (&self.session, self.makes("no_resume")) {
-            let mut seen = self.seen.clone();
-            if self.makes("sees_too_much") {
-                seen.values_mut().for_each(|seq| *seq = json!(seq.as_u64().unwrap_or(0) + 5));
+            let surplus = if self.makes("sees_too_much") { 5 } else { 0 };
+            let mut seen = json!({});
+            for ((id, seat), state) in &self.seats {
+                seen[id][seat.to_string()] = (state.seen + surplus).into();
             }
             hello["resume"] = json!({ "session": session, "key": key, "seen": seen });
             hello["reclaim"] = true.into();
@@ -151,8 +166,10 @@ impl Bot {
     fn take(&mut self, message: &Value) -> Result<Vec<Value>, String> {
         self.unanswered.remove(&message["re"].as_i64().unwrap_or(0));
         if let (Some(id), Some(seq)) = (message["match"].as_str(), message["seq"].as_u64()) {
-            let seen = self.seen.get(id).and_then(Value::as_u64);
-            self.seen.insert(id.to_owned(), seq.max(seen.unwrap_or(0)).into());
+            let event = message["type"] == "event" && !self.makes("takes_player_for_viewer");
+            let seat = message[if event { "viewer" } else { "seat" }].as_i64().unwrap_or(0);
+            let state = self.seats.entry((id.to_owned(), seat)).or_default();
+            state.seen = state.seen.max(seq);
         }
         let known = ["move", "chance", "reveal", "say", "phase", "reward", "presence"];
         let strange = message["kind"].as_str().is_some_and(|kind| !known.contains(&kind));
@@ -166,31 +183,23 @@ impl Bot {
                 if self.makes("stops_when_refused") {
                     return Ok(Vec::new());
                 }
-                let mut turn = self.turn.clone();
-                if !self.makes("ignores_try") {
-                    turn["try"] = message["try"].clone();
+                let ignores = self.makes("ignores_try");
+                let state = self.seats.entry(key_of(message)).or_default();
+                let mut turn = state.turn.clone();
+                if ignores {
+                    state.acted = None;
                 } else {
-                    self.acted = None;
+                    turn["try"] = message["try"].clone();
                 }
                 if !message["legal"].is_null() && !self.makes("stubborn") {
                     turn["legal"] = message["legal"].clone();
                 }
                 Ok(self.act(&turn))
             }
-            "resync" if !message["end"].is_null() => {
-                self.over = true;
-                Ok(Vec::new())
-            }
+            "resync" if !message["end"].is_null() => Ok(self.end(message)),
             "resync" if self.makes("ignores_resync_turn") => Ok(Vec::new()),
             "resync" if !message["turn"].is_null() => Ok(self.act(&message["turn"])),
-            "match_start" if self.run.is_some() => {
-                self.acted = None;
-                Ok(Vec::new())
-            }
-            "match_end" => {
-                self.over = self.run.is_none();
-                Ok(Vec::new())
-            }
+            "match_end" => Ok(self.end(message)),
             "run_end" => {
                 self.over = true;
                 Ok(Vec::new())
@@ -203,12 +212,19 @@ impl Bot {
         }
     }
 
+    /// Notes the end of a seat. Outside a run, the bot is done once all its seats have ended.
+    fn end(&mut self, message: &Value) -> Vec<Value> {
+        self.seats.entry(key_of(message)).or_default().ended = true;
+        self.over = self.run.is_none() && self.seats.values().all(|seat| seat.ended);
+        Vec::new()
+    }
+
     fn welcome(&mut self, message: &Value) -> Vec<Value> {
         self.session = Some((message["session"].clone(), message["key"].clone()));
         if message["resumed"] != true {
             self.joined = message["matches"].as_array().is_some_and(|held| !held.is_empty());
             if !self.joined {
-                self.acted = None;
+                self.seats.clear();
                 self.unanswered.clear();
             }
         }
@@ -217,7 +233,7 @@ impl Bot {
             self.unanswered.clear();
         }
         if self.makes("moves_again") {
-            self.acted = None;
+            self.seats.values_mut().for_each(|seat| seat.acted = None);
         }
         out.extend(self.unanswered.values().cloned());
         if let Some((suite, run)) = self.run.clone().filter(|_| !self.makes("joins_a_run")) {
@@ -235,11 +251,13 @@ impl Bot {
 
     fn act(&mut self, turn: &Value) -> Vec<Value> {
         let key = (turn["turn"].as_i64().unwrap_or(0), turn["try"].as_i64().unwrap_or(0));
-        self.turn = turn.clone();
-        if self.acted == Some(key) {
+        let (id, seat) = key_of(turn);
+        self.seats.entry((id.clone(), seat)).or_default().turn = turn.clone();
+        let keeper = if self.makes("forgets_seat_of_act") { 0 } else { seat };
+        let state = self.seats.entry((id, keeper)).or_default();
+        if state.acted.replace(key) == Some(key) {
             return Vec::new();
         }
-        self.acted = Some(key);
         let legal: Vec<i64> = turn["legal"].as_array().into_iter().flatten().filter_map(Value::as_i64).collect();
         let mut choice = legal.first().copied().unwrap_or(0);
         if self.makes("moves_again") {
@@ -249,7 +267,13 @@ impl Bot {
         if self.makes("plays_nonsense") {
             choice = 99;
         }
-        let mut act = json!({ "type": "act", "match": turn["match"], "turn": key.0, "try": key.1 });
+        let mut act = json!({ "type": "act", "match": turn["match"], "seat": seat, "turn": key.0, "try": key.1 });
+        if self.makes("names_no_seat") {
+            act["seat"] = Value::Null;
+        }
+        if self.makes("acts_for_opponent") {
+            act["seat"] = (seat + 1).into();
+        }
         if turn["schema"] == "play" && !self.makes("ids_only") {
             // Action ids of free_style: six special actions, then 26 ids per cell, row by row.
             let cell = (choice - 6) / 26;

@@ -1,25 +1,26 @@
 //! Server of one script: leads the client through the script and checks every message of the client.
 
+mod frames;
+mod place;
 mod requests;
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ludex_protocol::Move;
+use ludex_env::Seat;
 use ludex_protocol::error::{Close, close};
-use ludex_protocol::message::{
-    ClientMessage, Draining, EventKind, Hello, MatchFrame, Scope, ServerMessage, ServerPing, Welcome,
-};
+use ludex_protocol::message::{Ack, ClientMessage, Draining, Hello, Scope, ServerMessage, ServerPing, Welcome};
 use ludex_protocol::record::EndReason;
 use ludex_protocol::{Id, Limits, VERSION};
 use serde_json::json;
 use tokio::net::TcpListener;
 
+use self::place::{Place, SECOND};
 use self::run::Run;
 use super::program::{Program, TOKEN};
 use super::script::{Disturbance, Script};
-use super::table::{ScriptFrame, ScriptMatch};
+use super::table::{ScriptMatch, ScriptSeat};
 use super::trace::Trace;
 use super::wire::{ReceivedMessage, ScriptSocket};
 use crate::CheckFault;
@@ -29,9 +30,6 @@ const LINGERS: Duration = Duration::from_millis(1_500);
 
 /// Nonce of the `ping` that is sent together with unknown fields and messages.
 const NONCE: u64 = 77;
-
-/// Index of the client's turn at which most disturbances start. The client has moved once and must move again.
-const SECOND: u32 = 1;
 
 /// Reason for the end of a connection.
 enum Stop {
@@ -86,14 +84,10 @@ pub(super) struct ScriptServer<'a> {
     run: Option<Run>,
     matches: u32,
     joins: u32,
-    /// Acts of the match by (turn, try), each with the id of the first request that carried the act.
-    acts: BTreeMap<(u32, u32), (Move, Id)>,
-    /// Sequence number of the last frame of the match that was sent on any connection.
-    told: Option<u64>,
     /// Points of the script that were reached.
-    passed: BTreeSet<String>,
+    passed: BTreeSet<Place>,
     /// Last point of the script at which the connection was cut.
-    broken_at: Option<String>,
+    broken_at: Option<Place>,
     /// True once the disturbance is over.
     done: bool,
     /// True if the client stays connected after its match, which is optional.
@@ -115,8 +109,6 @@ impl<'a> ScriptServer<'a> {
             run: script.run.then(Run::default),
             matches: 0,
             joins: 0,
-            acts: BTreeMap::new(),
-            told: None,
             passed: BTreeSet::new(),
             broken_at: None,
             done: false,
@@ -223,14 +215,15 @@ impl<'a> ScriptServer<'a> {
     }
 
     fn waited_for(&self) -> String {
-        let open = self.table.as_ref().and_then(|table| table.open.as_ref());
+        let due = self.table.iter().flat_map(|table| &table.seats).filter_map(ScriptSeat::due);
+        let due: Vec<String> = due.map(|key| key.to_string()).collect();
         let away = self.run.as_ref().is_some_and(|run| !run.here);
-        match (&self.session, &self.table, open) {
-            (None, _, _) => "`hello`".into(),
-            (_, _, Some(turn)) if !away => format!("an `act` for turn {}, try {}", turn.turn, turn.attempt),
+        match (&self.session, &self.table) {
+            (None, _) => "`hello`".into(),
             _ if away => "`enrol`, as after every `welcome`".into(),
-            (_, None, _) => "a `join`".into(),
-            _ => "the match to continue".into(),
+            (_, None) => "a `join`".into(),
+            _ if due.is_empty() => "the match to continue".into(),
+            _ => format!("an `act` for {}", due.join(" or for ")),
         }
     }
 
@@ -248,35 +241,31 @@ impl<'a> ScriptServer<'a> {
 
     /// Marks a point of the script as reached. Cuts the connection there if the script requires a cut that has not
     /// happened yet.
-    async fn place(&mut self, wire: &mut ScriptSocket, at: String) -> Go<()> {
+    async fn place(&mut self, wire: &mut ScriptSocket, at: Place) -> Go<()> {
         let first = self.passed.insert(at.clone());
         if self.over() {
             // After the end of its match, a client may reconnect or not.
             return Ok(());
         }
-        let unseen = at == before_turn(SECOND);
-        let turn = at == format!("sent turn {SECOND}");
-        let act = at == format!("got act {SECOND}");
-        let close = match self.script.trouble {
-            Disturbance::Cuts if first && !at.starts_with(BEFORE) => None,
-            Disturbance::LostAct if act && !self.done => None,
+        let close = match (self.script.trouble, &at) {
+            (Disturbance::Cuts, Place::BeforeTurn(..)) => return Ok(()),
+            (Disturbance::Cuts, _) if first => None,
+            (Disturbance::LostAct, Place::GotAct(_, SECOND)) if !self.done => None,
             // Only the resync contains the turn.
-            Disturbance::Resync | Disturbance::Forgotten if unseen && !self.done => None,
-            Disturbance::Ended { .. } if turn && !self.done => None,
-            Disturbance::Drain if act && !self.done => Some(close::RESTART),
-            _ => {
-                if self.has(Disturbance::Drain) && turn && first {
-                    let draining = Draining { until_ms: 60_000, resume: true };
-                    wire.send(None, &ServerMessage::Draining(draining), false).await?;
-                }
-                return Ok(());
+            (Disturbance::Resync | Disturbance::Forgotten, Place::BeforeTurn(_, SECOND)) if !self.done => None,
+            (Disturbance::Ended { .. }, Place::SentTurn(_, SECOND)) if !self.done => None,
+            (Disturbance::Drain, Place::GotAct(_, SECOND)) if !self.done => Some(close::RESTART),
+            (Disturbance::Drain, Place::SentTurn(_, SECOND)) if first => {
+                let draining = Draining { until_ms: 60_000, resume: true };
+                return Ok(wire.send(None, &ServerMessage::Draining(draining), false).await?);
             }
+            _ => return Ok(()),
         };
         self.done = true;
         self.break_off(wire, at, close).await
     }
 
-    async fn break_off(&mut self, wire: &mut ScriptSocket, at: String, close: Option<Close>) -> Go<()> {
+    async fn break_off(&mut self, wire: &mut ScriptSocket, at: Place, close: Option<Close>) -> Go<()> {
         let rest = match close {
             None => wire.cut().await?,
             Some(close) => wire.close(close).await?,
@@ -288,7 +277,8 @@ impl<'a> ScriptServer<'a> {
             }
         }
         if let (Disturbance::Ended { .. }, Some(table)) = (self.script.trouble, &mut self.table) {
-            table.end(EndReason::Timeout, Some(table.seat));
+            let late = table.seats.iter().find(|held| held.open.is_some()).map(|held| held.seat);
+            table.end(EndReason::Timeout, late);
             self.run.iter_mut().for_each(Run::end_early);
         }
         self.broken_at = Some(at);
@@ -310,10 +300,7 @@ impl<'a> ScriptServer<'a> {
             }
             match (id, message) {
                 (Some(id), message) => self.request(wire, id, message).await?,
-                (None, ClientMessage::Ack(ack)) if self.told.is_none_or(|told| ack.seq > told) => {
-                    let did = format!("acknowledged seq {}", ack.seq);
-                    return Err(CheckFault::new(5, did, format!("at most {:?}", self.told.unwrap_or(0))).into());
-                }
+                (None, ClientMessage::Ack(ack)) => self.acknowledged(&ack)?,
                 (None, ClientMessage::Pong(pong)) if pong.nonce.is_some_and(|nonce| nonce != NONCE) => {
                     let did = format!("answered a `ping` with nonce {:?}", pong.nonce);
                     return Err(CheckFault::new(2, did, format!("nonce {NONCE}")).into());
@@ -321,6 +308,26 @@ impl<'a> ScriptServer<'a> {
                 (None, _) => {}
             }
         }
+    }
+
+    /// Checks an `ack` for the current match.
+    fn acknowledged(&self, ack: &Ack) -> Result<(), CheckFault> {
+        let Some(table) = self.table.as_ref().filter(|table| table.id == ack.match_id) else { return Ok(()) };
+        let held = self.named(table, ack.seat, "acknowledged messages")?;
+        let told = held.told.unwrap_or(0);
+        if ack.seq <= told {
+            return Ok(());
+        }
+        let did = format!("acknowledged seq {} of seat {}", ack.seq, held.seat);
+        Err(CheckFault::new(5, did, format!("at most {told}")))
+    }
+
+    /// Returns the seat that a message names; `did` describes the message.
+    fn named<'t>(&self, table: &'t ScriptMatch, seat: Option<u32>, did: &str) -> Result<&'t ScriptSeat, CheckFault> {
+        let name = seat.map_or_else(|| "without `seat`".to_owned(), |seat| format!("for seat {seat}"));
+        let held: Vec<String> = table.held().iter().map(Seat::to_string).collect();
+        let expected = format!("a seat of the client: {}", held.join(" or "));
+        table.named(seat).ok_or_else(|| CheckFault::new(5, format!("{did} {name}"), expected))
     }
 
     async fn greet(&mut self, wire: &mut ScriptSocket, id: Option<Id>, hello: &Hello) -> Go<()> {
@@ -352,15 +359,13 @@ impl<'a> ScriptServer<'a> {
         self.sessions += 1;
         let key = format!("k_kit{}", self.sessions);
         let seen = hello.resume.as_ref().map(|resume| &resume.seen).filter(|_| resumed);
-        let cursor = seen.and_then(|seen| {
-            let table = self.table.as_ref()?;
-            seen.get(&table.id)?.of(table.seat as u32, true)
-        });
-        if let (Some(seen), Some(told)) = (cursor, self.told.or(Some(0)))
-            && seen > told
-        {
-            let did = format!("claimed to have seen seq {seen}{}", self.since_break());
-            return Err(CheckFault::new(7, did, format!("at most {told}, the last that was sent")).into());
+        let cursors = self.table.as_ref().zip(seen).map(|(table, seen)| table.cursors(seen)).unwrap_or_default();
+        for held in self.table.iter().flat_map(|table| &table.seats) {
+            let told = held.told.unwrap_or(0);
+            if let Some(seen) = cursors.get(&held.seat).filter(|&&seen| seen > told) {
+                let did = format!("claimed to have seen seq {seen} of seat {}{}", held.seat, self.since_break());
+                return Err(CheckFault::new(7, did, format!("at most {told}, the last that was sent")).into());
+            }
         }
         match &mut self.session {
             Some(session) if resumed => session.old_key = Some(std::mem::replace(&mut session.key, key.clone())),
@@ -373,8 +378,6 @@ impl<'a> ScriptServer<'a> {
                     run.seated = false;
                 } else if !hello.reclaim {
                     self.table = None;
-                    self.acts.clear();
-                    self.told = None;
                 }
             }
         }
@@ -393,7 +396,7 @@ impl<'a> ScriptServer<'a> {
             agent: hello.agent.as_ref().map(|agent| agent.name.clone()).unwrap_or_default(),
             limits: Limits::default(),
             envs: Vec::new(),
-            matches: running.map(ScriptMatch::resume_entry).into_iter().collect(),
+            matches: running.map(ScriptMatch::resume_entries).unwrap_or_default(),
             joins: Vec::new(),
         };
         self.slow("welcome").await;
@@ -402,8 +405,8 @@ impl<'a> ScriptServer<'a> {
             wire.value(&json!({ "type": "x_news", "text": "no version of the protocol has this message" })).await?;
             wire.send(None, &ServerMessage::Ping(ServerPing { nonce: NONCE }), true).await?;
         }
-        self.place(wire, "sent welcome".into()).await?;
-        if seated { self.catch_up(wire, cursor).await } else { Ok(()) }
+        self.place(wire, Place::Other("sent welcome".into())).await?;
+        if seated { self.catch_up(wire, cursors).await } else { Ok(()) }
     }
 
     /// Returns true if the client resumes its session. Fails if the session key is wrong.
@@ -427,63 +430,6 @@ impl<'a> ScriptServer<'a> {
         }
     }
 
-    /// After a `welcome`, sends the frames that the client has not seen, and then the pending turn.
-    async fn catch_up(&mut self, wire: &mut ScriptSocket, seen: Option<u64>) -> Go<()> {
-        let Some(table) = &self.table else { return Ok(()) };
-        let whole =
-            matches!(self.script.trouble, Disturbance::Resync | Disturbance::Ended { resync: true }) && self.done;
-        let Some(seen) = seen.filter(|_| !whole) else {
-            let last = table.log.last().map(ScriptFrame::seq);
-            let resync = table.resync();
-            self.send(wire, None, resync).await?;
-            self.told = last;
-            return self.place(wire, "sent resync".into()).await;
-        };
-        let again = table.open.clone().filter(|turn| turn.seq <= seen);
-        self.frames(wire, seen + 1).await?;
-        if let Some(turn) = again {
-            let at = format!("sent turn {} again", turn.turn);
-            self.send(wire, None, ServerMessage::Turn(Box::new(turn))).await?;
-            self.place(wire, at).await?;
-        }
-        Ok(())
-    }
-
-    /// Sends the frames of the match from sequence number `from` on.
-    async fn frames(&mut self, wire: &mut ScriptSocket, from: u64) -> Go<()> {
-        let Some(table) = &self.table else { return Ok(()) };
-        let id = table.id.clone();
-        for frame in table.log.iter().filter(|frame| frame.seq() >= from).cloned().collect::<Vec<_>>() {
-            let seq = frame.seq();
-            let at = match frame {
-                ScriptFrame::Unknown(seq) => {
-                    let strange =
-                        json!({ "type": "event", "seq": seq, "match": id, "kind": "x_weather", "sky": "grey" });
-                    wire.value(&strange).await?;
-                    format!("sent event {seq}")
-                }
-                ScriptFrame::Known(frame) => {
-                    if let MatchFrame::Turn(turn) = &frame {
-                        self.place(wire, before_turn(turn.turn)).await?;
-                    }
-                    let at = name_of(&frame);
-                    // The turn is sent in its current state, since a move may have been refused meanwhile.
-                    let frame = match (frame, self.table.as_ref().and_then(|table| table.open.clone())) {
-                        (MatchFrame::Turn(old), Some(open)) if old.turn == open.turn => {
-                            MatchFrame::Turn(Box::new(open))
-                        }
-                        (frame, _) => frame,
-                    };
-                    self.send(wire, None, frame.into()).await?;
-                    at
-                }
-            };
-            self.told = self.told.max(Some(seq));
-            self.place(wire, at).await?;
-        }
-        Ok(())
-    }
-
     async fn send(&mut self, wire: &mut ScriptSocket, re: Option<Id>, message: ServerMessage) -> Go<()> {
         Ok(wire.send(re, &message, self.has(Disturbance::Extras)).await?)
     }
@@ -491,29 +437,10 @@ impl<'a> ScriptServer<'a> {
     /// Delays the first reply of each kind if the script requires slow replies.
     async fn slow(&mut self, kind: &str) {
         if let Disturbance::Slow(pause) = self.script.trouble
-            && self.passed.insert(format!("slow {kind}"))
+            && self.passed.insert(Place::Other(format!("slow {kind}")))
         {
             tokio::time::sleep(pause).await;
         }
-    }
-}
-
-/// Prefix of the names of script points that precede a turn. No message is sent at such a point.
-const BEFORE: &str = "before turn ";
-
-fn before_turn(turn: u32) -> String {
-    format!("{BEFORE}{turn}")
-}
-
-fn name_of(frame: &MatchFrame) -> String {
-    match frame {
-        MatchFrame::MatchStart(_) => "sent match_start".into(),
-        MatchFrame::Turn(turn) => format!("sent turn {}", turn.turn),
-        MatchFrame::Event(event) => match &event.kind {
-            EventKind::Move { .. } => format!("sent move, seq {}", event.seq),
-            _ => format!("sent event {}", event.seq),
-        },
-        MatchFrame::MatchEnd(_) => "sent match_end".into(),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ludex_env::Seat;
+
 use super::program::GAME;
 
 /// Level of support that a client claims (`docs/protocol.md`, section 11).
@@ -13,15 +15,17 @@ pub enum Level {
     Resumable,
     /// Also sends documents in games that accept them.
     Documents,
+    /// Also plays matches in which it has several seats.
+    Seats,
     /// Also plays a suite if LUDEX_SUITE names one.
     Runs,
 }
 
 impl Level {
-    /// Returns true if a client of this level must pass the scripts of `other`. Neither of the levels `Documents` and
-    /// `Runs` includes the other.
+    /// Returns true if a client of this level must pass the scripts of `other`: each level includes those before it,
+    /// except `Documents`, which no other level includes.
     pub(super) fn includes(self, other: Level) -> bool {
-        other == self || other <= self.min(Level::Resumable)
+        other == self || (other < self && other != Level::Documents)
     }
 }
 
@@ -32,8 +36,6 @@ pub(super) enum Disturbance {
     None,
     /// The server requires a token.
     Token,
-    /// The client plays the second seat.
-    Second,
     /// Messages contain fields, kinds and types that are not in this version of the protocol.
     Extras,
     /// The second turn is refused `times` times; if `legal` is true, the refusals list the legal actions.
@@ -65,6 +67,8 @@ pub(super) struct Script {
     pub trouble: Disturbance,
     /// Game string of the matches in this script.
     pub game: &'static str,
+    /// Seats of the client, in ascending order. In other matches of the script the seats are shifted.
+    pub seats: &'static [Seat],
     /// True if the client plays a run instead of one match.
     pub run: bool,
 }
@@ -77,13 +81,19 @@ impl Script {
 }
 
 const fn script(section: u32, level: Level, name: &'static str, trouble: Disturbance) -> Script {
-    Script { section, name, level, trouble, game: GAME, run: false }
+    Script { section, name, level, trouble, game: GAME, seats: &[0], run: false }
 }
 
 /// Creates a script in which every turn requires a document. The game is four in a row with written rules; a move is a
 /// document such as `{"move": "c3"}`.
 const fn document_script(section: u32, name: &'static str, trouble: Disturbance) -> Script {
     Script { game: "free_style(rules=F0)", ..script(section, Level::Documents, name, trouble) }
+}
+
+/// Creates a script in which the client has several seats. In undercover, clues are given in turn, so that the numbers
+/// of the seats differ, and votes together, so that the turns of several seats are pending at the same time.
+const fn seats_script(section: u32, name: &'static str, trouble: Disturbance) -> Script {
+    Script { game: "undercover(undercover=last)", seats: &[0, 2], ..script(section, Level::Seats, name, trouble) }
 }
 
 const fn run(name: &'static str, trouble: Disturbance) -> Script {
@@ -94,7 +104,7 @@ const fn run(name: &'static str, trouble: Disturbance) -> Script {
 pub(super) const SCRIPTS: &[Script] = &[
     script(5, Level::Bot, "plays a match", Disturbance::None),
     script(2, Level::Bot, "sends its token", Disturbance::Token),
-    script(5, Level::Bot, "plays the second seat", Disturbance::Second),
+    Script { seats: &[1], ..script(5, Level::Bot, "plays the second seat", Disturbance::None) },
     script(1, Level::Bot, "ignores unknown fields and messages", Disturbance::Extras),
     script(5, Level::Bot, "acts again when refused", Disturbance::Refusals { times: 2, legal: true }),
     script(5, Level::Bot, "acts again when refused without a list", Disturbance::Refusals { times: 1, legal: false }),
@@ -109,8 +119,16 @@ pub(super) const SCRIPTS: &[Script] = &[
     document_script(5, "answers with documents", Disturbance::None),
     document_script(5, "repairs a document with flaws", Disturbance::Flaws),
     document_script(7, "sends a lost document again", Disturbance::LostAct),
+    seats_script(5, "plays several seats", Disturbance::None),
+    seats_script(5, "acts again when refused in several seats", Disturbance::Refusals { times: 2, legal: true }),
+    seats_script(7, "resumes several seats after a cut at every message", Disturbance::Cuts),
+    seats_script(7, "sends a lost act of several seats again", Disturbance::LostAct),
+    seats_script(7, "continues several seats after a resync", Disturbance::Resync),
+    seats_script(7, "continues or joins again when several seats are forgotten", Disturbance::Forgotten),
+    seats_script(7, "accepts the end of several seats that it missed", Disturbance::Ended { resync: false }),
     run("plays a run to its end", Disturbance::None),
     run("enrols again after a cut at every message", Disturbance::Cuts),
     run("continues a run in a new session", Disturbance::Forgotten),
     run("accepts the end of a run that it missed", Disturbance::Ended { resync: false }),
+    Script { run: true, level: Level::Runs, ..seats_script(12, "plays several seats in a run", Disturbance::None) },
 ];

@@ -1,69 +1,48 @@
-//! Match of a script: real rules, a weak opponent, and a log of frames that can be sent again.
+//! Match of a script: real rules, weak opponents, and a log of frames that can be sent again.
 
-use std::collections::BTreeSet;
+mod log;
+mod refusals;
+mod seat;
 
 use ludex_env::batch::{Layout, forfeit};
-use ludex_env::{Action, DynState, GameRef, Mover, ParsedMove, Seat, ToMove, Viewer};
-use ludex_protocol::error::{ErrorCode, Issue};
+use ludex_env::message_views::{legal_of, view_of};
+use ludex_env::{Action, DynState, EventView, GameRef, Mover, Outcomes, ParsedMove, Seat, ToMove, Viewer};
+use ludex_protocol::Move;
 use ludex_protocol::message::{
-    Accepted, ActRefused, EventKind, Join, MatchEnd, MatchEvent, MatchFrame, MatchStart, ResumedMatch, Resync,
-    SeatInfo, ServerMessage, TurnFrame,
+    Accepted, EventKind, Join, MatchEnd, MatchFrame, MatchStart, MatchView, SeatInfo, ServerMessage, TurnFrame,
 };
 use ludex_protocol::record::{AgentKind, Clock, EndReason, IllegalMoveRules, IllegalPolicy};
-use ludex_protocol::{Legal, Move};
-use serde_json::Value;
 
+pub(super) use self::log::ScriptFrame;
+pub(super) use self::seat::ScriptSeat;
 use super::program::AGENT;
-use ludex_env::message_views::{legal_of, view_of};
 
 /// Number of illegal moves in one turn that forfeit the match.
-pub(super) const TRIES: u32 = 3;
-
-/// Message to the client, with its sequence number.
-#[derive(Clone)]
-pub(super) enum ScriptFrame {
-    /// Frame of the match.
-    Known(MatchFrame),
-    /// Event of an unknown kind, with this sequence number.
-    Unknown(u64),
-}
-
-impl ScriptFrame {
-    pub fn seq(&self) -> u64 {
-        match self {
-            ScriptFrame::Known(frame) => frame.seq(),
-            ScriptFrame::Unknown(seq) => *seq,
-        }
-    }
-}
+const TRIES: u32 = 3;
 
 /// Match of a script, with the frames that were sent.
 pub(super) struct ScriptMatch {
     pub id: String,
-    pub seat: Seat,
+    /// Seats of the client, at least one, in ascending order.
+    pub seats: Vec<ScriptSeat>,
     game: GameRef,
     state: Box<dyn DynState>,
+    /// Moves of the acting seats that have already moved, by seat.
+    chosen: Vec<Option<ParsedMove>>,
     join: Join,
     extras: bool,
+    /// All messages about the seats of the client, in the order of their creation.
     pub log: Vec<ScriptFrame>,
-    /// Pending turn of the client.
-    pub open: Option<TurnFrame>,
-    turns: u32,
     pub over: bool,
-    /// Moves of the pending turn that were refused although they are legal.
-    refused: BTreeSet<Action>,
 }
 
 impl ScriptMatch {
-    /// Starts the match for a join.
-    pub fn new(join: &Join, join_id: &str, seat: Seat, number: u32, extras: bool) -> Result<Self, String> {
-        let game = ludex_games::load_with(&join.game, &join.params).map_err(|e| e.message)?;
+    /// Starts the match for a join, with the client in `seats`.
+    pub fn new(game: GameRef, join: &Join, join_id: &str, seats: &[Seat], number: u32, extras: bool) -> Self {
         let spec = game.spec();
-        let mut seats =
+        let mut agents =
             vec![SeatInfo { name: "kit".into(), version: None, kind: AgentKind::Bot }; spec.players as usize];
-        if let Some(own) = seats.get_mut(seat) {
-            own.name = AGENT.into();
-        }
+        seats.iter().for_each(|&seat| agents[seat].name = AGENT.into());
         let id = format!("m_kit{number}");
         let start = MatchStart {
             seq: 0,
@@ -73,62 +52,97 @@ impl ScriptMatch {
             params: spec.params.clone(),
             rules: spec.rules,
             hash: spec.hash.clone(),
-            seat: Some(seat as u32),
+            seat: None,
             variant: None,
             grace_ms: Some(60_000),
             kept_phases: Vec::new(),
-            seats,
+            seats: agents,
             rated: false,
             clock: Clock::per_move(60_000),
             illegal: IllegalMoveRules { policy: IllegalPolicy::Forfeit, tries: TRIES, unparsed: None },
             skip_forced: false,
             seed_commit: Some("00".repeat(32)),
         };
-        let log = vec![ScriptFrame::Known(MatchFrame::MatchStart(Box::new(start)))];
-        let state = game.start();
-        let join = join.clone();
         let mut table = ScriptMatch {
             id,
-            seat,
+            seats: seats.iter().copied().map(ScriptSeat::new).collect(),
+            state: game.start(),
             game,
-            state,
-            join,
+            chosen: Vec::new(),
+            join: join.clone(),
             extras,
-            log,
-            open: None,
-            turns: 0,
+            log: Vec::new(),
             over: false,
-            refused: BTreeSet::new(),
         };
+        for seat in table.held() {
+            let start = MatchStart { seat: Some(seat as u32), ..start.clone() };
+            table.push(seat, Some(MatchFrame::MatchStart(Box::new(start))));
+        }
         table.settle();
-        Ok(table)
+        table
     }
 
-    /// Returns the sequence number of the next frame.
-    fn next(&self) -> u64 {
-        self.log.last().map_or(0, |frame| frame.seq() + 1)
+    /// Returns the seat that a client's message names. The name may be absent if the client has one seat.
+    pub fn named(&self, seat: Option<u32>) -> Option<&ScriptSeat> {
+        match (seat, self.seats.as_slice()) {
+            (None, [only]) => Some(only),
+            (None, _) => None,
+            (Some(seat), _) => self.seat(seat as Seat),
+        }
     }
 
-    fn push(&mut self, mut frame: MatchFrame) -> u64 {
-        let seq = self.next();
-        frame.set_seq(seq);
-        self.log.push(ScriptFrame::Known(frame));
-        seq
+    pub fn seat(&self, seat: Seat) -> Option<&ScriptSeat> {
+        self.seats.iter().find(|held| held.seat == seat)
+    }
+
+    pub fn seat_mut(&mut self, seat: Seat) -> Option<&mut ScriptSeat> {
+        self.seats.iter_mut().find(|held| held.seat == seat)
+    }
+
+    /// Returns the seats of the client, in ascending order.
+    pub fn held(&self) -> Vec<Seat> {
+        self.seats.iter().map(|held| held.seat).collect()
+    }
+
+    /// Returns the pending turn of a seat.
+    pub fn open(&self, seat: Seat) -> Option<&TurnFrame> {
+        self.seat(seat)?.open.as_ref()
     }
 
     /// Plays until the client is to move or the match is over.
     fn settle(&mut self) {
         loop {
             match self.state.turn() {
-                ToMove::Seat(seat) if seat == self.seat => return self.ask(),
-                ToMove::Seat(seat) => match self.mild(seat) {
-                    Some(action) => self.play(seat, action),
-                    None => return self.end(EndReason::InfraError, None),
-                },
-                // The game has neither chance nor joint moves.
-                ToMove::Over | ToMove::Chance | ToMove::Simultaneous(_) => return self.end(EndReason::Finished, None),
+                ToMove::Over => return self.end(EndReason::Finished, None),
+                ToMove::Chance => self.draw(),
+                acting => {
+                    self.chosen = vec![None; self.game.spec().players as usize];
+                    let (own, others): (Vec<Seat>, Vec<Seat>) =
+                        acting.seats().iter().partition(|seat| self.held().contains(seat));
+                    for seat in others {
+                        let Some(action) = self.mild(seat) else { return self.end(EndReason::InfraError, None) };
+                        self.chosen[seat] = Some(ParsedMove::Action(action));
+                    }
+                    if !own.is_empty() {
+                        return own.into_iter().for_each(|seat| self.ask(seat));
+                    }
+                    self.play();
+                }
             }
         }
+    }
+
+    /// Plays the first outcome of chance.
+    fn draw(&mut self) {
+        let mut outcomes = Outcomes::new();
+        self.state.chance(&mut outcomes);
+        let Some(&(action, _)) = outcomes.items().first() else { return self.end(EndReason::InfraError, None) };
+        let before = self.state.boxed();
+        self.state.play_unchecked(action);
+        self.announce(
+            |viewer| before.seen(viewer, Mover::Chance, action),
+            |action, text| EventKind::Chance { action, text },
+        );
     }
 
     /// Returns a move of `seat` that does not end the game, if one exists.
@@ -141,122 +155,79 @@ impl ScriptMatch {
         legal.iter().find(lasts).or_else(|| legal.first()).copied()
     }
 
-    fn play(&mut self, seat: Seat, action: Action) {
-        let seen = self.state.seen(Viewer::Seat(self.seat), Mover::Seat(seat), action);
-        self.state.play_unchecked(action);
-        if let Some(text) = seen.text {
-            let kind = EventKind::Move { seat: seat as u32, action: seen.action, text, ms: 1, forced: false };
-            let event =
-                MatchEvent { seq: 0, match_id: self.id.clone(), viewer: Some(self.seat as u32), kind, view: None };
-            self.push(MatchFrame::Event(Box::new(event)));
+    /// Plays the chosen moves and announces them in seat order.
+    fn play(&mut self) {
+        let before = self.state.boxed();
+        let chosen = std::mem::take(&mut self.chosen);
+        match (before.turn(), chosen.iter().flatten().next()) {
+            (ToMove::Seat(_), Some(ParsedMove::Action(action))) => self.state.play_unchecked(*action),
+            (ToMove::Seat(seat), Some(ParsedMove::Document(document))) => {
+                // The game has returned this document from its parser.
+                let _ = self.state.play_document(seat, document);
+            }
+            _ => self.state.play_joint_unchecked(&chosen),
         }
-        if self.extras {
-            let seq = self.next();
-            self.log.push(ScriptFrame::Unknown(seq));
+        for (seat, chosen) in chosen.iter().enumerate() {
+            if let Some(chosen) = chosen {
+                self.announce(
+                    |viewer| seen(&*before, viewer, seat, chosen),
+                    |action, text| EventKind::Move { seat: seat as u32, action, text, ms: 1, forced: false },
+                );
+            }
         }
     }
 
-    fn ask(&mut self) {
-        use ludex_protocol::message::MatchView;
-        let viewer = Viewer::Seat(self.seat);
+    fn ask(&mut self, seat: Seat) {
+        let viewer = Viewer::Seat(seat);
         let names = self.join.views.contains(&MatchView::Texts).then(|| {
             let view = self.state.view(viewer);
-            self.state.legal_list(self.seat).iter().map(|&a| view.action_text(self.seat, a)).collect()
+            self.state.legal_list(seat).iter().map(|&a| view.action_text(seat, a)).collect()
         });
         let mut turn = TurnFrame {
             seq: 0,
             match_id: self.id.clone(),
-            seat: self.seat as u32,
-            turn: self.turns,
+            seat: seat as u32,
+            turn: self.seat(seat).map_or(0, |held| held.turns),
             attempt: 0,
             budget_ms: Some(60_000),
             bank_ms: vec![0; self.game.spec().players as usize],
-            legal: legal_of(&*self.state, self.seat),
+            legal: legal_of(&*self.state, seat),
             names,
             view: view_of(&*self.state, viewer, &self.join.views, Layout::Ludex),
             phase: self.state.phase().map(str::to_owned),
-            schema: self.state.schema(self.seat).map(str::to_owned),
+            schema: self.state.schema(seat).map(str::to_owned),
         };
-        self.turns += 1;
-        turn.seq = self.push(MatchFrame::Turn(Box::new(turn.clone())));
-        self.open = Some(turn);
-    }
-
-    /// Returns the game string, with parameters.
-    pub fn game_string(&self) -> &str {
-        &self.game.spec().string
-    }
-
-    /// Converts a move to an action. Fails with the reason if the move is not legal in this position.
-    pub fn read(&self, given: &Move) -> Result<Action, String> {
-        match self.state.parse_move(self.seat, given) {
-            Ok(ParsedMove::Action(action)) => Ok(action),
-            Ok(ParsedMove::Document(_)) => Err("expected an action or a text; the game accepts no documents".into()),
-            Err(refusal) => Err(refusal.message),
+        turn.seq = self.push(seat, Some(MatchFrame::Turn(Box::new(turn.clone()))));
+        if let Some(held) = self.seat_mut(seat) {
+            held.turns += 1;
+            held.open = Some(turn);
         }
     }
 
-    /// Plays the client's move and the opponent's reply.
-    pub fn accept(&mut self, action: Action) -> ServerMessage {
-        self.refused.clear();
-        let text = self.state.view(Viewer::Seat(self.seat)).action_text(self.seat, action);
-        let turn = self.open.take().map_or(0, |turn| turn.turn);
-        self.play(self.seat, action);
-        self.settle();
-        let (match_id, seat) = (self.id.clone(), self.seat as u32);
-        ServerMessage::Accepted(Accepted { match_id, seat, turn, action: Some(action), text, bank_ms: 0 })
+    /// Parses a move of a seat. Fails with the reason if the move is not legal in this position.
+    pub fn read(&self, seat: Seat, given: &Move) -> Result<ParsedMove, String> {
+        self.state.parse_move(seat, given).map_err(|refusal| refusal.message)
     }
 
-    /// Returns true if this action was already refused in the pending turn.
-    pub fn was_refused(&self, action: Action) -> bool {
-        self.refused.contains(&action)
-    }
-
-    /// Refuses a legal move; later lists of legal moves omit it.
-    pub fn refuse_legal(&mut self, action: Action, legal: bool) -> ServerMessage {
-        self.refused.insert(action);
-        self.refuse("this check refuses the move; send a different one".into(), None, legal)
-    }
-
-    /// Refuses a document regardless of its content.
-    pub fn refuse_document(&mut self, said: &Value) -> ServerMessage {
-        let why = "this check refuses the document; send it again or send a different one";
-        let flaw = |path: &str| Issue::new(path, said, "a ply", why).code("illegal");
-        self.refuse(why.into(), Some(vec![flaw("/move"), flaw("/say")]), true)
-    }
-
-    /// Refuses the client's move. The last allowed refusal forfeits the match.
-    pub fn refuse(&mut self, message: String, issues: Option<Vec<Issue>>, legal: bool) -> ServerMessage {
-        let (mut turn, mut attempt) = (0, 0);
-        if let Some(open) = &mut self.open {
-            open.attempt += 1;
-            (turn, attempt) = (open.turn, open.attempt);
+    /// Accepts a move of the client. Once all acting seats have moved, plays on to the client's next turn.
+    pub fn accept(&mut self, seat: Seat, given: ParsedMove) -> ServerMessage {
+        let text = seen(&*self.state, Viewer::Seat(seat), seat, &given).text.unwrap_or_default();
+        let action = match &given {
+            ParsedMove::Action(action) => Some(*action),
+            ParsedMove::Document(_) => None,
+        };
+        let mut turn = 0;
+        if let Some(held) = self.seat_mut(seat) {
+            held.refused.clear();
+            turn = held.open.take().map_or(0, |turn| turn.turn);
         }
-        let tries_left = TRIES.saturating_sub(attempt);
-        if tries_left == 0 {
-            self.end(EndReason::Illegal, Some(self.seat));
+        self.chosen[seat] = Some(given);
+        if self.seats.iter().all(|held| held.open.is_none()) {
+            self.play();
+            self.settle();
         }
-        ServerMessage::Refused(Box::new(ActRefused {
-            match_id: self.id.clone(),
-            seat: self.seat as u32,
-            turn,
-            attempt,
-            code: ErrorCode::IllegalAction,
-            message,
-            tries_left,
-            legal: legal.then(|| self.legal()),
-            issues,
-            applied_policy: (tries_left == 0).then_some(IllegalPolicy::Forfeit),
-        }))
-    }
-
-    /// Returns the legal moves that were not refused.
-    fn legal(&self) -> Legal {
-        if self.refused.is_empty() {
-            return legal_of(&*self.state, self.seat);
-        }
-        let left = self.state.legal_list(self.seat).into_iter().filter(|action| !self.refused.contains(action));
-        Legal::Ids(left.collect())
+        let (match_id, seat) = (self.id.clone(), seat as u32);
+        ServerMessage::Accepted(Accepted { match_id, seat, turn, action, text, bank_ms: 0 })
     }
 
     /// Ends the match, unless it is over.
@@ -265,7 +236,6 @@ impl ScriptMatch {
             return;
         }
         self.over = true;
-        self.open = None;
         let spec = self.game.spec();
         let mut returns = self.state.returns();
         if let Some(seat) = at_fault {
@@ -275,7 +245,7 @@ impl ScriptMatch {
         let end = MatchEnd {
             seq: 0,
             match_id: self.id.clone(),
-            seat: Some(self.seat as u32),
+            seat: None,
             returns,
             outcome,
             reason,
@@ -286,32 +256,18 @@ impl ScriptMatch {
             salt: None,
             record: format!("/episodes/{}", self.id),
         };
-        self.push(MatchFrame::MatchEnd(Box::new(end)));
-    }
-
-    /// Returns the entry of the match in a `welcome`.
-    pub fn resume_entry(&self) -> ResumedMatch {
-        let seq = self.log.last().map_or(0, ScriptFrame::seq);
-        ResumedMatch { match_id: self.id.clone(), seat: Some(self.seat as u32), seq }
-    }
-
-    /// Returns a `resync` with the complete state of the match.
-    pub fn resync(&self) -> ServerMessage {
-        let mut resync = Resync {
-            seq: self.log.last().map_or(0, ScriptFrame::seq),
-            match_id: self.id.clone(),
-            seat: Some(self.seat as u32),
-            turn: self.open.clone().map(Box::new),
-            ..Resync::default()
-        };
-        for frame in &self.log {
-            match frame {
-                ScriptFrame::Known(MatchFrame::MatchStart(start)) => resync.start = start.clone(),
-                ScriptFrame::Known(MatchFrame::MatchEnd(end)) => resync.end = Some(end.clone()),
-                ScriptFrame::Known(MatchFrame::Turn(_)) | ScriptFrame::Unknown(_) => {}
-                ScriptFrame::Known(event) => resync.events.push(event.clone()),
-            }
+        for seat in self.held() {
+            let end = MatchEnd { seat: Some(seat as u32), ..end.clone() };
+            self.push(seat, Some(MatchFrame::MatchEnd(Box::new(end))));
         }
-        ServerMessage::Resync(Box::new(resync))
+        self.seats.iter_mut().for_each(|held| held.open = None);
+    }
+}
+
+/// Returns the part of a move that `viewer` may see.
+fn seen(before: &dyn DynState, viewer: Viewer, seat: Seat, given: &ParsedMove) -> EventView {
+    match given {
+        ParsedMove::Action(action) => before.seen(viewer, Mover::Seat(seat), *action),
+        ParsedMove::Document(document) => before.observe_document(viewer, seat, document),
     }
 }

@@ -25,7 +25,7 @@ async fn passes(command: &[&str]) {
 
 /// Checks that a client which also plays suites passes all scripts.
 async fn passes_with_runs(command: &[&str]) {
-    passes_all(18, &[&["--level", "runs", "--"], command].concat()).await;
+    passes_all(26, &[&["--level", "runs", "--"], command].concat()).await;
 }
 
 async fn passes_all(lines: usize, words: &[&str]) {
@@ -33,6 +33,11 @@ async fn passes_all(lines: usize, words: &[&str]) {
     assert_eq!(code, Some(0), "{out}");
     assert_eq!(out.lines().count(), lines, "{out}");
     assert!(out.lines().all(|line| line.starts_with("ok section ")), "{out}");
+}
+
+/// Checks that a client which also plays several seats passes all scripts.
+async fn passes_with_seats(command: &[&str]) {
+    passes_all(21, &[&["--level", "seats", "--"], command].concat()).await;
 }
 
 #[tokio::test]
@@ -46,6 +51,23 @@ const JOIN: [&str; 9] = [PROGRAM, "join", "{url}", "--game", "tic_tac_toe", "--a
 #[tokio::test]
 async fn rust_client_passes_client_check() {
     passes(&[&JOIN[..], &["--reclaim"]].concat()).await;
+}
+
+/// Checks the Rust client in the game of the scripts with several seats, with and without `reclaim`.
+#[tokio::test]
+async fn rust_client_plays_several_seats() {
+    let join = [PROGRAM, "join", "{url}", "--game", "undercover(undercover=last)", "--agent", "random", "--against"];
+    for against in [&["random"][..], &["random", "--reclaim"]] {
+        passes_all(7, &[&["--level", "seats", "--only", "several seats", "--"], &join[..], against].concat()).await;
+    }
+}
+
+#[tokio::test]
+async fn rust_client_plays_runs() {
+    let join = [PROGRAM, "join", "{url}", "--suite", "quick", "--run", "check", "--agent", "random"];
+    for (only, lines) in [("run", 4), ("enrols again", 1)] {
+        passes_all(lines, &[&["--level", "runs", "--only", only, "--"], &join[..]].concat()).await;
+    }
 }
 
 /// Checks two clients that answer with documents, and two that do not answer as required.
@@ -83,7 +105,7 @@ async fn rust_client_passes_client_check_without_reclaiming() {
 }
 
 /// Mistakes of the bot: name, section of the check that finds it, name of that check, start of the reported behavior.
-const MISTAKES: [(&str, u32, &str, &str); 22] = [
+const MISTAKES: [(&str, u32, &str, &str); 26] = [
     ("stubborn", 5, "acts again when refused", "sent the refused move "),
     ("no_mask", 1, "plays a match", "sent a frame without a mask"),
     ("packed_text", 1, "plays a match", "sent a text frame that is not UTF-8 under ludex.v1.msgpack"),
@@ -93,9 +115,9 @@ const MISTAKES: [(&str, u32, &str, &str); 22] = [
         "plays a match",
         r#"sent {"type":"act","match":5,"note":"café"}, which is answered with `bad_field"#,
     ),
-    ("ignores_try", 5, "acts again when refused", "acted twice for turn 1, try 0"),
+    ("ignores_try", 5, "acts again when refused", "acted twice for seat 0, turn 1, try 0"),
     ("stops_when_refused", 5, "acts again when refused", "was silent"),
-    ("acts_twice", 5, "plays a match", "acted twice for turn 0, try 0: in request"),
+    ("acts_twice", 5, "plays a match", "acted twice for seat 0, turn 0, try 0: in request"),
     ("no_token", 2, "sends its token", "sent no token"),
     ("strict", 1, "ignores unknown fields and messages", "exited (exit status: 1: this is not known)"),
     ("plays_nonsense", 5, "plays a match", "was refused at every try, the last time 99"),
@@ -103,7 +125,12 @@ const MISTAKES: [(&str, u32, &str, &str); 22] = [
     ("same_id", 1, "plays a match", "sent a different message under the id of request 10"),
     ("bad_exit", 5, "plays a match", "exited (exit status: 1) after its match"),
     ("no_resume", 7, "continues after a resync", "reconnected without `resume`"),
-    ("ignores_resync_turn", 7, "continues after a resync", "was silent for 3 s; expected an `act` for turn 1, try 0"),
+    (
+        "ignores_resync_turn",
+        7,
+        "continues after a resync",
+        "was silent for 3 s; expected an `act` for seat 0, turn 1, try 0",
+    ),
     ("gives_up", 7, "sends a lost act again", "exited (exit status: 1: the connection is lost)"),
     ("sees_too_much", 7, "comes back after a cut at every message", "claimed to have seen seq"),
     ("forgets_requests", 7, "sends a lost act again", "was silent"),
@@ -115,6 +142,20 @@ const MISTAKES: [(&str, u32, &str, &str); 22] = [
     ),
     ("joins_a_run", 12, "plays a run to its end", "joined a match"),
     ("other_scale", 12, "enrols again after a cut at every message", "enrolled with {"),
+    ("names_no_seat", 5, "plays several seats", "acted without `seat`; expected a seat of the client: 0 or 2"),
+    ("acts_for_opponent", 5, "plays several seats", "acted for seat 1; expected a seat of the client: 0 or 2"),
+    (
+        "forgets_seat_of_act",
+        5,
+        "plays several seats",
+        "was silent for 3 s; expected an `act` for seat 2, turn 0, try 0",
+    ),
+    (
+        "takes_player_for_viewer",
+        7,
+        "resumes several seats after a cut at every message",
+        "claimed to have seen seq 6 of seat 2 after the connection was cut (sent move 6 of seat 0)",
+    ),
     ("moves_again", 7, "sends a lost act again", "sent request 14 (`act`) but not request 13 (`act`) again"),
 ];
 
@@ -123,6 +164,7 @@ async fn client_check_reports_every_mistake() {
     let checks = MISTAKES.map(|(mistake, section, name, did)| async move {
         // Scripts about resuming do not run at the level `bot`.
         let level = match section {
+            _ if name.contains("several seats") => "seats",
             7 => "resumable",
             12 => "runs",
             _ => "bot",
@@ -150,7 +192,7 @@ async fn repeated_faults_are_reported_once() {
 
     let (code, out) = check(&["--level", "bot", "--", BOT, "acts_twice"]).await;
     assert_eq!(code, Some(1));
-    assert_eq!(out.matches("acted twice for turn 0, try 0").count(), 1, "{out}");
+    assert_eq!(out.matches("acted twice for seat 0, turn 0, try 0").count(), 1, "{out}");
     assert!(out.contains("same finding as in \"plays a match\" ("), "{out}");
 
     let (_, out, _) = ludex(&["check", "client", "--json", "--", "sh", "-c", "exit 3"]).await;
@@ -241,8 +283,12 @@ fn has(tool: &str) -> bool {
 #[tokio::test]
 async fn javascript_example_passes_client_check() {
     if has("node") {
-        passes(&["node", concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/javascript/bot.mjs"), "{url}"])
-            .await;
+        passes_with_seats(&[
+            "node",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/javascript/bot.mjs"),
+            "{url}",
+        ])
+        .await;
     }
 }
 
@@ -261,7 +307,7 @@ async fn java_example_passes_client_check() {
     let (compiled, (code, out)) = tokio::join!(compiled, check(&from_source));
     assert!(compiled.is_ok_and(|status| status.success()), "it does not compile");
     assert_eq!((code, out.as_str()), (Some(0), "ok section 5: plays a match\n"));
-    passes(&["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classes, "Bot", "{url}"]).await;
+    passes_with_seats(&["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classes, "Bot", "{url}"]).await;
 }
 
 /// Checks the Go example, which plays suites too. Go would compile the source at every start, so the scripts run a

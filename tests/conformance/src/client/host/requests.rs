@@ -1,5 +1,6 @@
 //! Requests of a client: validation and replies.
 
+use ludex_env::{GameRef, Seat};
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{
     Act, ClientMessage, GameEntry, GameList, Join, Joined, Matches, ServerMessage, ServerPong, SpecReply,
@@ -10,7 +11,8 @@ use serde_json::json;
 use super::super::script::Disturbance;
 use super::super::table::ScriptMatch;
 use super::super::wire::ScriptSocket;
-use super::{Go, Request, SECOND, ScriptServer, kind, run, type_of};
+use super::place::{Place, SECOND};
+use super::{Go, Request, ScriptServer, kind, run, type_of};
 use crate::CheckFault;
 
 impl ScriptServer<'_> {
@@ -52,48 +54,49 @@ impl ScriptServer<'_> {
         Ok(true)
     }
 
-    /// Checks that each (turn, try) has at most one move, and that the move is for the pending turn.
+    /// Checks that each (seat, turn, try) has at most one move, and that the move is for a pending turn.
     fn note_act(&mut self, id: Id, act: &Act) -> Result<(), CheckFault> {
         let Some(table) = &self.table else { return Ok(()) };
-        let key = (act.turn, act.attempt);
         let (Some(given), true) = (act.as_move(), act.match_id == table.id) else {
             return Err(CheckFault::new(5, format!("acted in {:?}", act.match_id), format!("{:?}", table.id)));
         };
-        if let Some(seat) = act.seat.filter(|&seat| seat as usize != table.seat) {
-            return Err(CheckFault::new(5, format!("acted for seat {seat}"), format!("seat {}", table.seat)));
-        }
-        let of = format!("turn {}, try {}", key.0, key.1);
-        if let Some((first, before)) = self.acts.get(&key) {
-            let same = *first == given || table.read(first).is_ok_and(|action| table.read(&given) == Ok(action));
-            let held = self.session.as_ref().is_some_and(|session| session.requests.contains_key(before));
+        let held = self.named(table, act.seat, "acted")?;
+        let (seat, key) = (held.seat, held.key(act));
+        if let Some((first, before)) = held.acts.get(&key) {
+            let same =
+                *first == given || table.read(seat, first).is_ok_and(|read| table.read(seat, &given) == Ok(read));
+            let kept = self.session.as_ref().is_some_and(|session| session.requests.contains_key(before));
             if !same {
-                let did = format!("acted twice for {of}: first {}, then {}", move_text(first), move_text(&given));
-                return Err(CheckFault::new(5, did, "the same move whenever a (turn, try) is repeated"));
+                let did = format!("acted twice for {key}: first {}, then {}", move_text(first), move_text(&given));
+                return Err(CheckFault::new(5, did, "the same move whenever a (seat, turn, try) is repeated"));
             }
-            if held && *before != id && !table.over {
-                let did = format!("acted twice for {of}: in request {before} and in request {id}");
-                return Err(CheckFault::new(5, did, "one act for each (turn, try)"));
+            if kept && *before != id && !table.over {
+                let did = format!("acted twice for {key}: in request {before} and in request {id}");
+                return Err(CheckFault::new(5, did, "one act for each (seat, turn, try)"));
             }
             return Ok(());
         }
-        let open = table.open.as_ref().map(|turn| (turn.turn, turn.attempt));
-        if open != Some(key) && !table.over {
-            let expected = self.waited_for();
-            return Err(CheckFault::new(5, format!("acted for {of}"), expected));
+        if held.due() != Some(key) && !table.over {
+            return Err(CheckFault::new(5, format!("acted for {key}"), self.waited_for()));
         }
-        self.acts.insert(key, (given, id));
+        if let Some(held) = self.table.as_mut().and_then(|table| table.seat_mut(seat)) {
+            held.acts.insert(key, (given, id));
+        }
         Ok(())
     }
 
     pub(super) async fn request(&mut self, wire: &mut ScriptSocket, id: Id, message: ClientMessage) -> Go<()> {
         self.note(id, &message)?;
         let at = match &message {
-            ClientMessage::Act(act) => format!("got act {}", act.turn),
-            other => format!("got {}", kind(other)),
+            ClientMessage::Act(act) => {
+                let seat = self.table.as_ref().and_then(|table| table.named(act.seat)).map_or(0, |held| held.seat);
+                Place::GotAct(seat, act.turn)
+            }
+            other => Place::Other(format!("got {}", kind(other))),
         };
         let played = matches!(message, ClientMessage::Act(_) | ClientMessage::Join(_) | ClientMessage::Enrol(_));
         let kept = self.session.as_ref().and_then(|session| session.requests.get(&id)?.reply.clone());
-        let from = self.table.as_ref().map_or(0, |table| table.log.last().map_or(0, |frame| frame.seq() + 1));
+        let from = self.table.as_ref().map_or(0, |table| table.log.len());
         // The act is lost before the server executes it. In other scripts, only the reply is lost.
         if matches!(self.script.trouble, Disturbance::LostAct | Disturbance::Drain) && kept.is_none() {
             self.place(wire, at.clone()).await?;
@@ -117,9 +120,9 @@ impl ScriptServer<'_> {
         if played {
             // An `enrol` is repeated after every reconnect, so the connection is not cut after each of its replies.
             let to = if name == "enrolled" { String::new() } else { format!(" to {id}") };
-            self.place(wire, format!("sent {name}{to}")).await?;
+            self.place(wire, Place::Other(format!("sent {name}{to}"))).await?;
         }
-        self.frames(wire, from).await?;
+        self.frames_from(wire, from).await?;
         self.deal(wire).await
     }
 
@@ -127,7 +130,7 @@ impl ScriptServer<'_> {
         Ok(match message {
             ClientMessage::Join(join) => self.join(&join)?,
             ClientMessage::Enrol(enrol) if self.run.is_some() => self.enrol(&enrol)?,
-            ClientMessage::Suites(_) if self.run.is_some() => run::suites(),
+            ClientMessage::Suites(_) if self.run.is_some() => run::suites(self.script.game),
             ClientMessage::Act(act) => self.act(&act)?,
             ClientMessage::Resign(_) if self.over() => over(),
             ClientMessage::Resign(_) => {
@@ -168,21 +171,31 @@ impl ScriptServer<'_> {
         if name(&join.game) != name(wanted) {
             return Err(other);
         }
-        let seat = join.seat.unwrap_or(u32::from(self.has(Disturbance::Second))) as usize;
-        self.matches += 1;
-        let table = ScriptMatch::new(join, &id, seat, self.matches, self.has(Disturbance::Extras));
-        let asked = format!("joined with {}", json!(join));
-        let table = table.map_err(|why| CheckFault::new(5, asked.clone(), why))?;
-        if self.script.documents()
-            && ludex_games::load(wanted).is_ok_and(|game| game.spec().string != table.game_string())
-        {
+        let first = join.seat.map_or(self.script.seats[0], |seat| seat as usize);
+        let game = self.start(join, &id, first)?;
+        if ludex_games::load(wanted).is_ok_and(|wanted| wanted.spec().string != game.spec().string) {
             return Err(other);
         }
-        self.table = Some(table);
-        if seat > 1 {
-            return Err(CheckFault::new(5, asked, "seat 0 or 1"));
-        }
         Ok(joined)
+    }
+
+    /// Starts a match and returns its game. The first seat of the client is `first`, and the others follow at the
+    /// distances that the script has.
+    pub(super) fn start(&mut self, join: &Join, join_id: &str, first: Seat) -> Result<GameRef, CheckFault> {
+        let asked = format!("joined with {}", json!(join));
+        let game = ludex_games::load_with(&join.game, &join.params);
+        let game = game.map_err(|error| CheckFault::new(5, asked.clone(), error.message))?;
+        let players = game.spec().players as usize;
+        if join.seat.is_some_and(|seat| seat as usize >= players) {
+            return Err(CheckFault::new(5, asked, format!("a seat from 0 to {}", players - 1)));
+        }
+        let mut seats: Vec<Seat> =
+            self.script.seats.iter().map(|seat| (seat - self.script.seats[0] + first) % players).collect();
+        seats.sort_unstable();
+        self.matches += 1;
+        let extras = self.has(Disturbance::Extras);
+        self.table = Some(ScriptMatch::new(game.clone(), join, join_id, &seats, self.matches, extras));
+        Ok(game)
     }
 
     fn act(&mut self, act: &Act) -> Go<ServerMessage> {
@@ -194,31 +207,26 @@ impl ScriptServer<'_> {
         let Some(table) = &mut self.table else {
             return Err(CheckFault::new(5, "sent an `act` without a match", "a `join` first").into());
         };
-        if table.over {
-            return Ok(over());
-        }
+        let Some(seat) = table.named(act.seat).filter(|_| !table.over).map(|held| held.seat) else { return Ok(over()) };
         match &act.document {
             None if self.script.documents() => {
                 let did = format!("answered turn {} with {}", act.turn, act_text(act));
                 return Err(CheckFault::new(5, did, "a document that fits the schema named in the turn").into());
             }
-            Some(said) if flawed => return Ok(table.refuse_document(said)),
+            Some(said) if flawed => return Ok(table.refuse_document(seat, said)),
             _ => {}
         }
-        match act
-            .as_move()
-            .ok_or_else(|| "expected exactly one move in an act".to_owned())
-            .and_then(|given| table.read(&given))
-        {
-            Ok(action) if legal && table.was_refused(action) => {
+        let given = act.as_move().ok_or_else(|| "expected exactly one move in an act".to_owned());
+        match given.and_then(|given| table.read(seat, &given)) {
+            Ok(given) if legal && table.was_refused(seat, &given) => {
                 let did = format!("sent the refused move {} again for turn {}", act_text(act), act.turn);
                 Err(CheckFault::new(5, format!("{did}, try {}", act.attempt), "a move of `legal` in the refusal")
                     .into())
             }
-            Ok(action) if refuses => Ok(table.refuse_legal(action, legal)),
-            Ok(action) => Ok(table.accept(action)),
+            Ok(given) if refuses => Ok(table.refuse_legal(seat, given, legal)),
+            Ok(given) => Ok(table.accept(seat, given)),
             Err(why) => {
-                let answer = table.refuse(why.clone(), None, true);
+                let answer = table.refuse(seat, why.clone(), None, true);
                 if table.over {
                     let did = format!("was refused at every try, the last time {}: {why}", act_text(act));
                     return Err(CheckFault::new(5, did, "a move of `legal`").into());

@@ -1,14 +1,15 @@
 //! Run of a client: it enrols, plays the matches of a small plan in sequence, and receives the end of the run.
 
+use std::collections::BTreeMap;
+
 use ludex_protocol::message::{
     Enrol, Enrolled, Join, Progress, RunEnd, RunReason, ServerMessage, SuiteEntry, SuiteList, SuitePart,
 };
 use serde_json::json;
 
-use super::super::program::{GAME, RUN, SUITE};
-use super::super::script::Disturbance;
-use super::super::table::ScriptMatch;
+use super::super::program::{RUN, SUITE};
 use super::super::wire::ScriptSocket;
+use super::place::Place;
 use super::{Go, ScriptServer};
 use crate::CheckFault;
 
@@ -45,10 +46,10 @@ impl Run {
 }
 
 /// Returns the reply to `suites`.
-pub(super) fn suites() -> ServerMessage {
+pub(super) fn suites(game: &str) -> ServerMessage {
     let part = SuitePart {
-        part: GAME.into(),
-        game: GAME.into(),
+        part: "matches".into(),
+        game: game.into(),
         matches: MATCHES,
         candidates: 1,
         metrics: vec!["score_rate".into()],
@@ -109,7 +110,7 @@ impl ScriptServer<'_> {
         {
             let progress = Progress { run: RUN.into(), done: run.done, due: run.due(), verdict_so_far: None };
             self.send(wire, None, ServerMessage::Progress(Box::new(progress))).await?;
-            self.place(wire, "sent progress".into()).await?;
+            self.place(wire, Place::Other("sent progress".into())).await?;
         }
         let Some(run) = self.run.as_mut().filter(|run| run.here && !run.told) else { return Ok(()) };
         if let Some(reason) = run.over {
@@ -122,18 +123,13 @@ impl ScriptServer<'_> {
         let runs = self.table.as_ref().is_some_and(|table| !table.over);
         if runs {
             let away = !std::mem::replace(&mut run.seated, true);
-            return if away { self.catch_up(wire, None).await } else { Ok(()) };
+            return if away { self.catch_up(wire, BTreeMap::new()).await } else { Ok(()) };
         }
         (run.seated, run.counted) = (true, false);
         let views = run.enrolled.as_ref().map(|enrol| enrol.views.clone()).unwrap_or_default();
-        let (join, seat) = (Join { views, ..Join::new(GAME) }, (run.done % 2) as usize);
-        self.matches += 1;
-        let table = ScriptMatch::new(&join, "j_kit1", seat, self.matches, self.has(Disturbance::Extras));
-        self.table =
-            Some(table.map_err(|why| {
-                CheckFault::new(0, format!("internal error of the check: {why}"), "no internal error")
-            })?);
-        (self.acts, self.told) = Default::default();
-        self.frames(wire, 0).await
+        let join = Join { views, ..Join::new(self.script.game) };
+        let first = self.script.seats[0] + run.done as usize;
+        self.start(&join, "j_kit1", first)?;
+        self.frames_from(wire, 0).await
     }
 }
