@@ -248,6 +248,7 @@ private:
     void finish(const SeatKey &seat, const Json &end) {
         if (seats.erase(seat) == 0) return;
         ended.insert(seat);
+        seen.erase(seat);
         std::cout << seat.first << ": seat " << seat.second << ": " << end["reason"] << " "
                   << end.value("returns", Json::array()) << std::endl;
         // The match is over when all its seats have their end.

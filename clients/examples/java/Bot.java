@@ -344,6 +344,7 @@ public class Bot {
     void finish(Seat seat, Map<String, Object> end) {
         if (seats.remove(seat) == null) return;
         ended.add(seat);
+        seen.remove(seat);
         System.out.println(seat.match + ": seat " + seat.seat + ": " + end.get("reason") + " " + list(end, "returns"));
     }
 

@@ -118,6 +118,7 @@ function finish(name, end) {
   const state = seats.get(name);
   if (!seats.delete(name)) return;
   ended.add(name);
+  seen.delete(name);
   endedMatches.add(state.match);
   console.log(`${state.match}: seat ${state.seat}: ${end.reason} ${JSON.stringify(end.returns ?? [])}`);
   if (finished() >= games || (isDraining && seats.size === 0)) quit(0);
