@@ -47,6 +47,9 @@ export class LiveMatch {
   #turn?: Turn;
   #steps = 0;
   #clock?: ReturnType<typeof setInterval>;
+  /** Time since which an opponent is away, and its earlier time away since the last change of the clocks. */
+  #awaySince?: number;
+  #awayMs = 0;
   /** Time left in each seat's bank in ms, at the time `#since`. */
   #banks: number[] = [];
   #since = 0;
@@ -310,7 +313,10 @@ export class LiveMatch {
     if (isStep(event)) this.#steps++;
     this.#list.append(eventItem(event, this.#names, isStep(event) ? this.#steps : undefined));
     this.#list.scrollTop = this.#list.scrollHeight;
-    if (event.kind === 'presence') find(`#seats [data-seat="${event.seat}"] .away`).hidden = event.online;
+    if (event.kind === 'presence') {
+      find(`#seats [data-seat="${event.seat}"] .away`).hidden = event.online;
+      this.#holdClock(event.online);
+    }
     const svg = event.view?.picture?.svg;
     if (svg !== undefined) showPicture(find('#board'), svg);
     if (isNew && event.kind !== 'phase') announce(eventText(event, this.#names));
@@ -411,16 +417,26 @@ export class LiveMatch {
     }
   }
 
+  /** Stops the displayed clock of an opponent that is away, as the server does. */
+  #holdClock(online: boolean): void {
+    const now = performance.now();
+    this.#awayMs += online && this.#awaySince !== undefined ? now - this.#awaySince : 0;
+    this.#awaySince = online ? undefined : now;
+  }
+
   /** Displays the clocks. Only the server's clocks decide. */
   #runClocks(): void {
     clearInterval(this.#clock);
     this.#since = performance.now();
+    this.#awayMs = 0;
+    this.#awaySince = this.#awaySince && this.#since;
     const { seat: own, clock } = this.#start!;
     const budget = this.#turn?.budget_ms;
     const update = () => {
       const used = performance.now() - this.#since;
+      const away = this.#awayMs + (this.#awaySince === undefined ? 0 : performance.now() - this.#awaySince);
       for (const [seat, bank] of this.#banks.entries()) {
-        const left = this.#timeLeft(seat, own ?? 0, bank, used);
+        const left = this.#timeLeft(seat, own ?? 0, bank, seat === own ? used : used - away);
         find(`#seats [data-seat="${seat}"] .clock`).textContent = left === undefined ? '' : clockText(left);
       }
     };
