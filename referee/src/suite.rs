@@ -8,6 +8,7 @@ pub mod figure;
 pub mod plan;
 pub mod roles;
 mod seating;
+pub mod selection;
 pub mod shard;
 pub mod starts;
 pub mod summary;
@@ -403,9 +404,19 @@ impl Suite {
                 );
                 return Err(SuiteError(format!("figure id = {:?}: {why}", figure.id)));
             }
+            figure.select.check(self).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
             figure.check(&known).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
         }
         Ok(())
+    }
+
+    /// Replaces the roles in the conditions of figures and summaries by the names of their agents.
+    fn name_selected(&mut self) {
+        let mut figures = std::mem::take(&mut self.figures);
+        figures.iter_mut().for_each(|figure| figure.select = figure.select.with_names(self));
+        let mut summaries = std::mem::take(&mut self.summaries);
+        summaries.iter_mut().for_each(|summary| summary.select = summary.select.with_names(self));
+        (self.figures, self.summaries) = (figures, summaries);
     }
 
     /// Returns the groups of parts in the order of the suite, as (name, ids of the parts).

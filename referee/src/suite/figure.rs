@@ -7,6 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use strum::VariantNames as _;
 
+use super::selection::MatchSelection;
 use crate::metric::{MetricQuery, MetricSpec};
 
 /// Kind of a figure. The crate `ludex-report` draws figures of all kinds.
@@ -91,6 +92,9 @@ pub struct Figure {
     /// Parts with the matches to draw; default: all, if `part` is absent too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
+    /// Conditions on the matches to draw.
+    #[serde(default, rename = "where", skip_serializing_if = "MatchSelection::is_empty")]
+    pub select: MatchSelection,
     /// Items of the rows; default: agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Along>,

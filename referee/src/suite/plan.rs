@@ -159,7 +159,13 @@ impl Plan {
     ///
     /// # Errors
     /// Returns an error for a part that these candidates cannot play.
-    pub fn new(suite: Suite, candidates: &[(String, String)], scale: f64, games: &Games) -> Result<Plan, SuiteError> {
+    pub fn new(
+        mut suite: Suite,
+        candidates: &[(String, String)],
+        scale: f64,
+        games: &Games,
+    ) -> Result<Plan, SuiteError> {
+        suite.name_selected();
         if candidates.is_empty() {
             return Err(SuiteError("expected at least one candidate, got none".into()));
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::selection::MatchSelection;
 use super::{PartSpec, Suite, is_word};
 use crate::metric::MetricSpec;
 
@@ -28,6 +29,9 @@ pub struct Summary {
     /// Groups of parts to include; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
+    /// Conditions on the matches that the metric covers.
+    #[serde(default, rename = "where", skip_serializing_if = "MatchSelection::is_empty")]
+    pub select: MatchSelection,
     /// Transformation of the values before averaging.
     #[serde(default)]
     pub form: SummaryTransform,
@@ -96,6 +100,10 @@ impl Suite {
             if let Some(other) = groups.iter().find(|group| self.parts.iter().all(|part| !part.groups.contains(group)))
             {
                 return Err(format!("summary {id:?}: no part is in the group {other:?}"));
+            }
+            summary.select.check(self).map_err(|why| format!("summary {id:?}: {why}"))?;
+            if metric == SCORE && !summary.select.is_empty() {
+                return Err(format!("summary {id:?}: expected a metric with where, got {SCORE}; use score_rate"));
             }
             if !self.parts.iter().any(|part| summary.covers(part) && summary.metric_label(part).is_some()) {
                 return Err(format!("summary {id:?}: none of its parts has the metric {metric:?}"));

@@ -93,6 +93,8 @@ impl ResolvedMetric<'_> {
 /// Returns the drawings of a figure: one page, or one page for each item of `pages`. Pages without numbers are omitted,
 /// unless all pages are empty.
 pub fn resolve(figure: &Figure, ground: &FigureSource) -> Vec<FigurePage> {
+    let rows = figure.select.of(ground.rows);
+    let ground = &FigureSource { rows: &rows, ..*ground };
     Resolver { figure, ground }.pages()
 }
 

@@ -49,6 +49,9 @@ pub struct PartResult {
     /// Further scalar measurements of the part, by metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, Measurement>,
+    /// Measurements of the matches that a summary with conditions covers, by summary.
+    #[serde(skip)]
+    pub selected: BTreeMap<String, Measurement>,
     /// Measurements of the part that are not a single number, such as shares and series.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, Value>,
@@ -179,6 +182,7 @@ pub fn rows_on(
                 samples.iter().filter(|s| s.game.reason == EndReason::Illegal && s.game.at_fault == Some(s.seat));
             let lost_by_answers = lost.count() as u64;
             let (metrics, values) = measured(&part.part, fight, &own, &here);
+            let selected = selected(plan, &part.part, &own);
             let mut row = PartResult {
                 part: part.part.id.clone(),
                 game: string.clone(),
@@ -191,6 +195,7 @@ pub fn rows_on(
                 blocks: rated.map_or(0, |agent| agent.blocks),
                 blocks_for_30: rated.and_then(|agent| agent.blocks_for_30),
                 metrics,
+                selected,
                 values,
                 answers: Some(answers).filter(|answers| answers.total() > 0),
                 lost_by_answers,
@@ -279,6 +284,20 @@ fn measured(
     (metrics, values)
 }
 
+/// Computes the metrics of the summaries that cover only some matches of a part, by summary.
+fn selected(plan: &Plan, part: &PartSpec, own: &Rows) -> BTreeMap<String, Measurement> {
+    let value = |summary: &Summary| {
+        let label = summary.metric_label(part)?;
+        let ask = part.metrics.iter().find(|ask| ask.to_string() == label)?;
+        match MetricQuery::new(ask).ok()?.of(&summary.select.of(own))? {
+            Value::Number(measure) => Some((summary.id.clone(), measure)),
+            _ => None,
+        }
+    };
+    let summaries = plan.suite.summaries.iter().filter(|summary| !summary.select.is_empty() && summary.covers(part));
+    summaries.filter_map(value).collect()
+}
+
 /// Returns a candidate's mean score in each group of parts, over the parts that the candidate played. Parts of
 /// non-competitive games have no score and are skipped.
 pub fn groups(plan: &Plan, rows: &[PartResult]) -> Vec<GroupScore> {
@@ -308,12 +327,13 @@ pub fn groups(plan: &Plan, rows: &[PartResult]) -> Vec<GroupScore> {
 
 /// Returns the means over parts that the suite requests.
 pub fn summaries(plan: &Plan, rows: &[PartResult]) -> Vec<SummaryScore> {
-    let value = |row: &PartResult, metric: &str| match metric {
-        SCORE => row.score.map(|score| score.value),
-        other => row.metrics.get(other).map(|measure| measure.value),
-    };
     let mut out = Vec::new();
     for summary in &plan.suite.summaries {
+        let value = |row: &PartResult, metric: &str| match metric {
+            _ if !summary.select.is_empty() => row.selected.get(&summary.id).map(|measure| measure.value),
+            SCORE => row.score.map(|score| score.value),
+            other => row.metrics.get(other).map(|measure| measure.value),
+        };
         let covered = plan.parts.iter().filter(|part| summary.covers(&part.part));
         let values = covered.map(|part| {
             let metric = summary.metric_label(&part.part);

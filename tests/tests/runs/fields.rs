@@ -33,6 +33,11 @@ except = ["cup"]
 id = "share"
 metric = "score_rate"
 form = "percent_of_best"
+[[summary]]
+id = "against_reference"
+metric = "length"
+except = ["itself"]
+where = { opponent = "@reference" }
 
 [[part]]
 id = "nim"
@@ -41,6 +46,7 @@ schedule = "against"
 opponents = ["random", "@reference"]
 sweep = { is_misere = [true, false] }
 blocks = 2
+metrics = ["length"]
 
 [[part]]
 id = "itself"
@@ -180,6 +186,18 @@ fn suite_fields_determine_matches() {
     let best = score("itself", "random").max(score("itself", REFERENCE));
     let share = mean("share", "random")["value"].as_f64().unwrap();
     assert!((share - 100.0 * score("itself", "random") / best).abs() < 1e-9, "{share}");
+    // A summary with a condition covers the matches against the reference alone.
+    let against = |opponent: &dyn Fn(&str) -> bool| {
+        let plays =
+            |r: &Value, name: &dyn Fn(&str) -> bool| (0..2).any(|k| name(r["seats"][k]["name"].as_str().unwrap()));
+        let own = nim.iter().filter(|r| plays(r, &|name| name == "random / plain") && plays(r, opponent));
+        let moves = own.map(|r| r["events"].as_array().unwrap().iter().filter(|e| e["kind"] == "move").count());
+        let moves: Vec<usize> = moves.collect();
+        moves.iter().sum::<usize>() as f64 / moves.len() as f64
+    };
+    let found = mean("against_reference", "random / plain")["value"].as_f64().unwrap();
+    assert!((found - against(&|name| name == REFERENCE)).abs() < 1e-9, "{found}");
+    assert_ne!(found, against(&|_| true), "the other opponent's matches are longer or shorter");
     let verified = place.ludex(&["verify", "ludex-data/runs/r"]);
     assert!(verified.well().contains("complete"), "{}", verified.out);
     let forged = fs::read_to_string(place.of_run("r", "suite.toml")).unwrap().replace("[true, false]", "[false, true]");

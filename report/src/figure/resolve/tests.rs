@@ -224,3 +224,31 @@ fn series_with_equal_names_share_an_index_across_pages() {
     });
     assert_eq!(places, [vec![0, 1], vec![1, 2], vec![0]]);
 }
+
+#[test]
+fn figure_covers_only_the_selected_matches() {
+    with_rows(|rows| {
+        let table = |more: &str| grid(rows, &format!("kind = \"table\"\npart = \"ttt\"\ncell = \"length\"\n{more}"));
+        let n =
+            |grid: &Grid| -> Vec<Option<u64>> { (0..grid.rows.len()).map(|row| Some(grid.at(row, 0)?.n)).collect() };
+        let counted = |keep: &dyn Fn(&MetricMatch, usize) -> bool, agent: usize| {
+            let own = rows.of_part(0).filtered(|game| keep(game, agent));
+            number(&own, "length", agent, 0).map(|measure| measure.n)
+        };
+        let against = table("where = { opponent = \"rival\" }");
+        let rival = NAMES.iter().position(|name| *name == "rival").unwrap();
+        let expected: Vec<_> = (0..3).map(|agent| counted(&|game, _| game.players.contains(&rival), agent)).collect();
+        assert_eq!(n(&against), expected.iter().filter(|n| n.is_some()).copied().collect::<Vec<_>>());
+        let level = table("where = { level = [1] }");
+        assert!(n(&level).iter().flatten().sum::<u64>() < n(&table("")).iter().flatten().sum(), "one of two levels");
+        let cot = table("where = { variant = \"cot\", seat = [0, 1] }");
+        assert!(
+            cot.rows.contains(&"one / cot".to_owned()) && n(&cot).iter().flatten().sum::<u64>() > 0,
+            "{:?}",
+            cot.rows
+        );
+        assert!(
+            pages(rows, "kind = \"table\"\ncell = \"length\"\nwhere = { opponent = \"nobody\" }")[0].data.is_empty()
+        );
+    });
+}

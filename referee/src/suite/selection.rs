@@ -1,0 +1,90 @@
+//! Conditions on the matches that a figure or a summary covers: `where = { opponent = "@reference" }`.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::Suite;
+use crate::rows::{MetricMatch, Rows};
+
+/// Conditions on matches. A match must fulfill each condition that has values.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatchSelection {
+    /// Agents, one of which must play: names, or roles of the suite as `@ROLE`.
+    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    pub opponent: Vec<String>,
+    /// Variants, one of which a candidate must play.
+    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    pub variant: Vec<String>,
+    /// Seats, one of which a candidate must have.
+    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    pub seat: Vec<usize>,
+    /// Levels of the opponent on the ladder.
+    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    pub level: Vec<u32>,
+}
+
+/// Parses a single value, or a list of values.
+fn one_or_more<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a value or a list of values")]
+    enum Values<T> {
+        One(T),
+        More(Vec<T>),
+    }
+    Ok(match Values::deserialize(from)? {
+        Values::One(value) => vec![value],
+        Values::More(values) => values,
+    })
+}
+
+impl MatchSelection {
+    /// Returns true if there are no conditions.
+    pub fn is_empty(&self) -> bool {
+        *self == MatchSelection::default()
+    }
+
+    /// Checks that the roles exist.
+    pub(super) fn check(&self, suite: &Suite) -> Result<(), String> {
+        let unknown = |name: &&str| suite.roles.iter().all(|role| role.name != **name);
+        match self.opponent.iter().filter_map(|name| name.strip_prefix('@')).find(unknown) {
+            Some(role) => Err(format!("where: unknown role {role:?}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the conditions with the names of agents in place of roles.
+    pub(super) fn with_names(&self, suite: &Suite) -> Self {
+        let roles = suite.assigned_roles();
+        let names = |text: &String| match text.strip_prefix('@') {
+            Some(role) => roles.get(role).into_iter().flatten().map(|agent| agent.name.clone()).collect(),
+            None => vec![text.clone()],
+        };
+        MatchSelection { opponent: self.opponent.iter().flat_map(names).collect(), ..self.clone() }
+    }
+
+    /// Returns the rows of the matches that fulfill the conditions.
+    pub fn of<'a>(&self, rows: &Rows<'a>) -> Rows<'a> {
+        if self.is_empty() {
+            return rows.clone();
+        }
+        let name = |who: usize| rows.agents()[who].name.as_str();
+        rows.filtered(|game: &MetricMatch<'a>| {
+            let seats = game.players.iter().copied().enumerate();
+            let candidates = || seats.clone().filter(|(_, who)| rows.agents()[*who].candidate);
+            let opponent = || game.players.iter().any(|&who| self.opponent.iter().any(|known| known == name(who)));
+            let variant = || candidates().any(|(_, who)| self.variant.iter().any(|known| is_variant(name(who), known)));
+            let seat = || candidates().any(|(seat, _)| self.seat.contains(&seat));
+            (self.opponent.is_empty() || opponent())
+                && (self.variant.is_empty() || variant())
+                && (self.seat.is_empty() || seat())
+                && (self.level.is_empty() || game.level.is_some_and(|level| self.level.contains(&level)))
+        })
+    }
+}
+
+/// Returns true if `agent` is the name of a candidate's variant: `NAME / VARIANT`, or `NAME (PART: VARIANT)`.
+fn is_variant(agent: &str, variant: &str) -> bool {
+    let of_part = agent.strip_suffix(')').and_then(|name| name.rsplit_once(": ")).map(|(_, own)| own);
+    let of_suite = agent.split_once(" / ").map(|(_, own)| own.split(" (").next().unwrap_or(own));
+    of_part == Some(variant) || of_suite == Some(variant)
+}
