@@ -160,6 +160,11 @@ impl StandingLadder {
         self.state.lock().kept.as_ref().map(|kept| self.label_of(&kept.season.name))
     }
 
+    /// Returns true if an agent name belongs to an owner in the current season.
+    pub fn has_claimed(&self, agent: &str) -> bool {
+        self.state.lock().kept.as_ref().is_some_and(|kept| kept.owners.contains_key(agent))
+    }
+
     /// Decides whether an owner may use an agent name. A name belongs to the first owner that plays under this name.
     ///
     /// # Errors

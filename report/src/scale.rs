@@ -252,7 +252,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
     let fixed = match &options.fixed {
         _ if !is_competitive(game) => Vec::new(),
         Some(given) => constants(&agents, labels, given),
-        None => ladder_constants(&agents, labels, spec),
+        None => ladder_constants(&agents, spec),
     };
     let (players, unpaired) = (agents.len(), all.iter().filter(|g| g.pair.is_none()).count());
     // Sequential Elo and TrueSkill follow the order of the plan. TrueSkill is also computed for games that are not
@@ -340,10 +340,11 @@ fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatScores> {
 }
 
 /// Returns the constants of a game. Constants are the anchors that the server ran, with their ladder ratings, and
-/// `random`, with the rating of level 0. Anchors are identified by anchor spec or by the spec of their bot.
-fn ladder_constants(agents: &[AgentLabel], labels: &BTreeMap<AgentLabel, String>, spec: &Spec) -> Vec<(usize, f64)> {
-    // `random` matches by name or spec; all other anchors match by spec only.
-    let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));
+/// `random`, with the rating of level 0. Anchors are identified by anchor spec or by the spec of their bot, so that no
+/// client becomes an anchor by its name.
+fn ladder_constants(agents: &[AgentLabel], spec: &Spec) -> Vec<(usize, f64)> {
+    let random = agents.iter().enumerate().filter(|(_, key)| key.1 == Some("random"));
+    let mut out: Vec<(usize, f64)> = random.map(|(k, _)| (k, 0.0)).collect();
     let rungs =
         agents.iter().enumerate().filter_map(|(k, key)| Some((k, rung(spec, key.1.filter(|s| *s != "random")?)?)));
     out.extend(rungs);

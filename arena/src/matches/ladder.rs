@@ -60,7 +60,11 @@ impl Hub {
             let e = Refusal::new(ErrorCode::BadField, message).path("clock");
             return Err(Box::new(e.allowed(json!(clock))));
         }
-        let admitted = ladder.admits(&self.store, session.name(), session.about.owner.as_deref()).await;
+        let (name, owner) = (session.name(), session.about.owner.as_deref());
+        // Between two seasons, the names of the agents that wait belong to their owners too.
+        let other =
+            self.lobby.lock().names_on(&ladder).into_iter().any(|(agent, of)| agent == name && of.as_deref() != owner);
+        let admitted = if other { Ok(Admission::Taken) } else { ladder.admits(&self.store, name, owner).await };
         match admitted.map_err(|e| storage_failure(&format!("{e:#}")))? {
             Admission::Admitted => {}
             Admission::Taken => {
@@ -114,7 +118,10 @@ impl Hub {
         ladder.rate(None).await?;
         let is_over = step(&season, now_ms, true) == Some(SeasonStep::Close);
         match step(&season, now_ms, is_over && self.under_way(ladder).await?) {
-            Some(SeasonStep::Open) => self.pair_up(ladder),
+            Some(SeasonStep::Open) => {
+                self.claim_names(ladder).await?;
+                self.pair_up(ladder);
+            }
             Some(SeasonStep::Freeze) => {
                 ladder.count(&self.store).await?;
                 ladder.freeze(&self.store, now_ms).await?;
@@ -122,6 +129,16 @@ impl Hub {
                 *counted = None;
             }
             Some(SeasonStep::Close) | None => {}
+        }
+        Ok(())
+    }
+
+    /// Claims the names of agents that joined before the season began.
+    async fn claim_names(&self, ladder: &StandingLadder) -> anyhow::Result<()> {
+        let names = self.lobby.lock().names_on(ladder);
+        for (agent, owner) in names.into_iter().filter(|(agent, _)| !ladder.has_claimed(agent)) {
+            // An agent that is not admitted waits for the next season.
+            ladder.admits(&self.store, &agent, owner.as_deref()).await?;
         }
         Ok(())
     }

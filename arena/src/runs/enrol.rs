@@ -501,7 +501,13 @@ fn name_taken(run: &str) -> Box<Refusal> {
 /// Checks that the agent of a session is in a run.
 fn known_to(kept: &Enrolment, session: &Session) -> Result<(), Box<Refusal>> {
     let found = kept.entrant(session.name(), session.about.owner.as_deref());
-    found.map(drop).ok_or_else(|| name_taken(kept.run()))
+    found.map(drop).ok_or_else(|| match &kept.cup {
+        Some(_) => {
+            let message = format!("expected an entrant of the tournament {}, got {}", kept.run(), session.name());
+            Box::new(Refusal::new(ErrorCode::Forbidden, message).path("run"))
+        }
+        None => name_taken(kept.run()),
+    })
 }
 
 /// Checks that a request matches the request that created the run. Only the number of concurrent matches and the views

@@ -4,12 +4,12 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::{Component, Path};
 use std::rc::Rc;
 
 use anyhow::Context as _;
-use flate2::read::GzDecoder;
+use flate2::bufread::GzDecoder;
 use ludex_referee::read::{RejectedRecord, Source};
 
 use super::describe::{LICENCE, about_run, program, sha256};
@@ -99,7 +99,8 @@ pub fn read_bytes(bundle: &[u8], name: &str) -> anyhow::Result<Files> {
 /// Reads the files of a bundle of `packed` bytes; `name` is the bundle's name in messages.
 fn read_from(bundle: impl Read, packed: u64, name: &str) -> anyhow::Result<Files> {
     let allowance = Rc::new(Cell::new(MAX_HEADER_BYTES));
-    let mut tar = tar::Archive::new(Metered { from: GzDecoder::new(bundle), allowance: allowance.clone() });
+    let mut tar =
+        tar::Archive::new(Metered { from: GzDecoder::new(BufReader::new(bundle)), allowance: allowance.clone() });
     let mut room = packed.saturating_mul(MAX_RATIO).max(SMALL_BYTES);
     let mut files = BTreeMap::new();
     let damaged = || format!("{name} is not a complete bundle; `ludex export RUN --bundle FILE` creates one");
@@ -131,6 +132,11 @@ fn read_from(bundle: impl Read, packed: u64, name: &str) -> anyhow::Result<Files
         allowance.set(MAX_HEADER_BYTES);
         files.insert(inner.to_owned(), bytes);
     }
+    // The end of the archive has the checksum of the compression, which is checked when it is read.
+    let mut rest = tar.into_inner();
+    io::copy(&mut rest, &mut io::sink()).with_context(damaged)?;
+    let trailing = rest.from.into_inner().bytes().next().is_some();
+    anyhow::ensure!(!trailing, "{name}: expected the end of the bundle, got further bytes");
     let whole = files.contains_key(RUN) || files.contains_key(SEASON);
     anyhow::ensure!(whole, "{name} is not a bundle of a run or a season: it has neither {RUN} nor {SEASON}");
     Ok(files)
@@ -266,5 +272,20 @@ mod tests {
             assert!(said.contains(expected), "{said}");
             assert!(unread.len() > packed.len() / 2, "{name}: {} of {} bytes are unread", unread.len(), packed.len());
         }
+    }
+    #[test]
+    fn damaged_end_of_bundle_is_refused() {
+        let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::best()));
+        let mut header = tar::Header::new_gnu();
+        header.set_size(2);
+        tar.append_data(&mut header, Path::new("r").join(RUN), b"{}".as_slice()).unwrap();
+        let packed = tar.into_inner().unwrap().finish().unwrap();
+        assert_eq!(read_bytes(&packed, "b").unwrap().len(), 1);
+        for damaged in [packed[..packed.len() - 8].to_vec(), [&packed[..], b"more"].concat()] {
+            assert!(read_bytes(&damaged, "b").is_err());
+        }
+        let mut flipped = packed.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        assert!(read_bytes(&flipped, "b").is_err());
     }
 }

@@ -219,6 +219,11 @@ fn client_with_an_anchor_name_is_not_the_anchor() {
     let by_name: BTreeMap<&str, &AgentRow> = scale.agents.iter().map(|a| (&*a.name, a)).collect();
     assert_eq!(by_name.keys().copied().collect::<Vec<_>>(), ["a", "random", "random (remote)"]);
     assert!(by_name["random"].fixed && !by_name["random (remote)"].fixed);
+    // Nor if it is the only agent with this name.
+    let mut alone = pairs("tic_tac_toe", 3);
+    alone.iter_mut().for_each(|record| record.header.seats.iter_mut().for_each(|s| s.spec = None));
+    let scale = &rate(&verified(alone), &quick())[0];
+    assert!(scale.agents.iter().all(|agent| !agent.fixed && !agent.anchored), "{:?}", scale.agents);
 }
 
 #[test]

@@ -105,7 +105,7 @@ impl MatchClient {
         session.catch_up(&BTreeMap::new(), true);
     }
 
-    /// Marks the connection as lost. The seats stay reserved, and their clocks keep running.
+    /// Marks the connection as lost. The seats stay reserved, and their clocks stand still.
     pub(crate) fn detach(&self) {
         if self.session.disconnect(self.generation) {
             self.hub.on_presence(&self.session.id, false);

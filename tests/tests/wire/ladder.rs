@@ -309,6 +309,27 @@ async fn standings_are_frozen_when_season_ends() {
     bob.join(ladder()).await;
     tokio::join!(plays(&mut ann, 2, "ann"), plays(&mut bob, 2, "bob"));
     until(server.address, "/ladders/tic_tac_toe", |page| page["matches"].as_u64() >= Some(2)).await;
+    // An agent that joined before the season has its name in the roster.
+    let roster = server.hub.store.standings("ladder:tic_tac_toe", "four").await.expect("a roster");
+    assert!(roster.len() == 2 && roster.iter().all(|row| row.owner.is_some()), "{roster:?}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn name_of_waiting_agent_belongs_to_its_owner_before_the_season() {
+    let later =
+        Season { name: "later".into(), begin: ludex_play::time::epoch_ms() + 3_600_000, end: None, every: None };
+    let terms = LadderTerms { seasons: vec![later], ..terms(FREE) };
+    let server = Server::start(|config| config.ladders = vec![terms]).await;
+    let wanted =
+        |owner: &str| NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec!["*".into()], expires_ms: None };
+    let tokens = add(&server.hub.store, &["ann", "bob"].map(wanted), 0).await.expect("tokens");
+    let hello = |token: &String| json!({"token": token, "agent": {"name": "x"}});
+    let mut ann = Bot::with(server.address, None, hello(&tokens[0])).await;
+    let mut bob = Bot::with(server.address, None, hello(&tokens[1])).await;
+    ann.join(ladder()).await;
+    let refused = bob.call("join", ladder()).await;
+    assert_eq!((&refused["code"], &refused["path"]), (&json!("forbidden"), &json!("agent")), "{refused}");
     server.stop().stopped().await;
 }
 

@@ -24,6 +24,13 @@ impl Lobby {
         self.waiting_for(ladder).count()
     }
 
+    /// Returns the agents and owners of the ladder's joins.
+    pub(in crate::matches) fn names_on(&self, ladder: &StandingLadder) -> Vec<(String, Option<String>)> {
+        let of = |w: &&WaitingJoin| w.ladder.as_ref().is_some_and(|l| l.name == ladder.name);
+        let name = |w: &WaitingJoin| (w.session.name().to_owned(), w.session.about.owner.clone());
+        self.joins.values().filter(of).map(name).collect()
+    }
+
     /// Returns true if a join of this ladder is in a match, or has the second match of a pair left to play.
     pub(in crate::matches) fn plays(&self, ladder: &StandingLadder) -> bool {
         let of = |w: &&WaitingJoin| w.ladder.as_ref().is_some_and(|l| l.name == ladder.name);
@@ -40,7 +47,7 @@ impl Lobby {
         };
         let (mut ids, seekers): (Vec<(u64, String)>, Vec<Seeker>) = self
             .waiting_for(ladder)
-            .filter(|w| w.rests_until <= now)
+            .filter(|w| w.rests_until <= now && ladder.has_claimed(w.session.name()))
             .map(|w| ((w.arrival, w.kept.id.clone()), seeker(w)))
             .unzip();
         let mut begins = Vec::new();
