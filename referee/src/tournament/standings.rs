@@ -69,7 +69,8 @@ impl Tournament {
             .collect();
         let points: Vec<f64> = lines.iter().map(|line| line.points).collect();
         for line in &mut lines {
-            line.tie_break = self.tie_break(&counted, &points, line.entrant);
+            // An empty sum is -0.
+            line.tie_break = self.tie_break(&counted, &points, line.entrant).map(|value| value + 0.0);
         }
         let key = |line: &Standing| (line.points, line.tie_break.unwrap_or_default());
         let place = |line: &Standing| counted.places.as_ref()?.get(&line.entrant).copied();

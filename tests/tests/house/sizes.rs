@@ -20,7 +20,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("ludex-pages", 1_700),
     ("ludex-arena", 12_150),
     ("ludex-server", 8_400),
-    ("ludex-cli", 7_100),
+    ("ludex-cli", 7_150),
     ("ludex-client", 2_400),
     ("own-game", 700),
     ("ludex-tests", 23_800),

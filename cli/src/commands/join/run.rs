@@ -102,6 +102,10 @@ pub(super) fn show(url: &str, over: &RunEnd, as_json: bool) -> anyhow::Result<()
         return Ok(print::json(&json!(over))?);
     }
     let mut out = io::stdout().lock();
+    if over.verdict["entrants"].is_array() {
+        show_standings(&mut out, &over.verdict)?;
+        return Ok(());
+    }
     let mut rows = vec![["part", "agent", "w-d-l", "score", "level", "rating"].map(str::to_owned).to_vec()];
     for row in over.verdict["parts"].as_array().into_iter().flatten() {
         let count = |key: &str| row[key].as_u64().unwrap_or(0);
@@ -123,4 +127,25 @@ pub(super) fn show(url: &str, over: &RunEnd, as_json: bool) -> anyhow::Result<()
     let line = format!("{} is over ({reason}): {}{}", over.run, page.trim_end_matches('/'), over.report);
     writeln!(out, "{}", print::plain(&line))?;
     Ok(())
+}
+
+/// Prints the standings of a tournament.
+fn show_standings(out: &mut impl io::Write, verdict: &Value) -> anyhow::Result<()> {
+    let mut rows = vec![["rank", "entrant", "points", "w-d-l", "out"].map(str::to_owned).to_vec()];
+    for row in verdict["entrants"].as_array().into_iter().flatten() {
+        let text = |value: &Value| match value {
+            Value::Null => String::new(),
+            Value::String(text) => print::plain(text),
+            other => print::plain(&other.to_string()),
+        };
+        let count = |key: &str| row[key].as_u64().unwrap_or(0);
+        rows.push(vec![
+            text(&row["rank"]),
+            text(&row["name"]),
+            row["points"].as_f64().map_or_else(String::new, |points| print::number(points, 1)),
+            format!("{}-{}-{}", count("wins"), count("draws"), count("losses")),
+            text(&row["out"]),
+        ]);
+    }
+    Ok(print::table(out, &rows, |column| column == 0 || column == 2)?)
 }
