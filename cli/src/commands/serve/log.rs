@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tracing::callsite::Identifier;
-use tracing::{Event, Metadata};
+use tracing::{Event, Level, Metadata};
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::{Context, Filter, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
@@ -28,16 +29,20 @@ pub(super) enum LogFormat {
     Json,
 }
 
-/// Starts logging to standard error. `LUDEX_LOG` sets the filter (default: `info`).
+/// Target whose lines at the level `trace` contain frames, and thus tokens.
+const FRAMES: &str = "tungstenite";
+
+/// Starts logging to standard error. `LUDEX_LOG` sets the filter (default: `info`). Frames are never logged.
 pub(super) fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "info".into());
+    let frames = filter_fn(|of| of.target().split("::").next() != Some(FRAMES) || *of.level() < Level::TRACE);
     let limiter = LogLimiter::default();
     let lines = fmt::layer().with_writer(std::io::stderr);
     let lines = match format {
         LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).boxed(),
         LogFormat::Json => lines.json().flatten_event(true).with_ansi(false).boxed(),
     };
-    tracing_subscriber::registry().with(filter).with(lines.with_filter(limiter.clone())).init();
+    tracing_subscriber::registry().with(filter).with(frames).with(lines.with_filter(limiter.clone())).init();
     std::thread::spawn(move || {
         loop {
             std::thread::sleep(WINDOW);
