@@ -68,6 +68,9 @@ pub struct ClientInfo {
     /// Owner of the token; `None` for a guest on loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// True if the token belongs to an owner that registered itself without an invitation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub registered: bool,
 }
 
 /// Session of one client.

@@ -2,10 +2,11 @@
 //!
 //! ```
 //! use ludex_pages::login::LoginPage;
-//! use ludex_pages::{AccountLink, Page};
+//! use ludex_pages::{AccountLink, Page, Visitor};
 //!
 //! let view = LoginPage { next: "/matches".to_owned(), why: "the token has <expired>".to_owned() };
-//! let html = Page::Login(view).render(AccountLink::Unknown).unwrap();
+//! let visitor = Visitor { account: AccountLink::Unknown, may_register: false };
+//! let html = Page::Login(view).render(visitor).unwrap();
 //! assert!(html.starts_with("<!doctype html>"));
 //! assert!(html.contains("the token has &lt;expired&gt;"));
 //! ```
@@ -20,6 +21,7 @@ pub mod agent;
 pub mod assets;
 pub mod curve;
 pub mod error;
+mod first_bot;
 pub mod game;
 pub mod home;
 pub mod ladders;
@@ -28,6 +30,7 @@ pub mod match_list;
 pub mod match_page;
 pub mod play;
 pub mod ratings;
+pub mod register;
 pub mod result_text;
 pub mod run;
 pub mod runs;
@@ -46,10 +49,11 @@ use match_list::MatchListPage;
 use match_page::MatchPage;
 pub use minijinja::Error as RenderError;
 use play::PlayPage;
+use register::{RegisterPage, RegisteredPage};
 use run::{RunPage, RunPlayPage};
 use runs::RunListPage;
 
-/// Page, with everything that it displays except the visitor's account link.
+/// Page, with everything that it displays except the links for its visitor.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Page {
@@ -73,6 +77,10 @@ pub enum Page {
     MatchList(MatchListPage),
     /// Page on which a person plays a game.
     Play(PlayPage),
+    /// Form for registering an owner.
+    Register(RegisterPage),
+    /// Token of a new owner, displayed once.
+    Registered(RegisteredPage),
     /// State and results of a run.
     Run(Box<RunPage>),
     /// List of runs, seasons and suites.
@@ -95,20 +103,31 @@ impl Page {
             Page::Match(_) => "match.html",
             Page::MatchList(_) => "matches.html",
             Page::Play(_) => "play.html",
+            Page::Register(_) => "register.html",
+            Page::Registered(_) => "registered.html",
             Page::Run(_) => "run.html",
             Page::RunList(_) => "runs.html",
             Page::RunPlay(_) => "run-play.html",
         }
     }
 
-    /// Returns the page as HTML, with the account link of its visitor.
+    /// Returns the page as HTML, with the links for its visitor.
     ///
     /// # Errors
     ///
     /// Fails if the template cannot display the view.
-    pub fn render(&self, account: AccountLink) -> Result<String, RenderError> {
-        templates::render(self, account)
+    pub fn render(&self, visitor: Visitor) -> Result<String, RenderError> {
+        templates::render(self, visitor)
     }
+}
+
+/// Visitor of a page, who determines its links.
+#[derive(Clone, Copy, Debug)]
+pub struct Visitor {
+    /// Link for logging in or out.
+    pub account: AccountLink,
+    /// True if visitors may register an owner.
+    pub may_register: bool,
 }
 
 /// Link for logging in or out, by the account of the visitor.

@@ -6,9 +6,9 @@ use ludex_report::display::count;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, context};
 
-use super::{AccountLink, Page, assets, result_text, text};
+use super::{Page, Visitor, assets, result_text, text};
 
-const SOURCES: [(&str, &str); 15] = [
+const SOURCES: [(&str, &str); 17] = [
     ("agent.html", include_str!("../templates/agent.html")),
     ("base.html", include_str!("../templates/base.html")),
     ("error.html", include_str!("../templates/error.html")),
@@ -21,6 +21,8 @@ const SOURCES: [(&str, &str); 15] = [
     ("match.html", include_str!("../templates/match.html")),
     ("matches.html", include_str!("../templates/matches.html")),
     ("play.html", include_str!("../templates/play.html")),
+    ("register.html", include_str!("../templates/register.html")),
+    ("registered.html", include_str!("../templates/registered.html")),
     ("run-play.html", include_str!("../templates/run-play.html")),
     ("run.html", include_str!("../templates/run.html")),
     ("runs.html", include_str!("../templates/runs.html")),
@@ -49,12 +51,14 @@ fn words_of(value: &Value) -> String {
     if value.is_none() || value.is_undefined() { String::new() } else { value.to_string() }
 }
 
-/// Renders a page with the account link of its visitor.
-pub(super) fn render(page: &Page, account: AccountLink) -> Result<String, Error> {
+/// Renders a page with the links for its visitor.
+pub(super) fn render(page: &Page, Visitor { account, may_register }: Visitor) -> Result<String, Error> {
     let (view, account) = (Value::from(Serde(page)), Value::from(Serde(account)));
     let (script, style, curves) = (assets::script(), assets::style(), assets::curves());
     let whys = result_text::END_REASON_TEXTS.as_str();
-    TEMPLATES.get_template(page.template())?.render(context! { script, style, curves, account, whys, ..view })
+    TEMPLATES
+        .get_template(page.template())?
+        .render(context! { script, style, curves, account, may_register, whys, ..view })
 }
 
 #[cfg(test)]

@@ -29,6 +29,10 @@ pub struct Limits {
     /// Maximum HTTP requests per second of one IP address, averaged over a few seconds; 0: no limit. A request for a
     /// game with parameters counts as ten.
     pub pages_per_s: u32,
+    /// Maximum number of owners that visitors register from one IP address within an hour; 0: no limit.
+    pub registrations_per_hour: u32,
+    /// Maximum number of owners that registered themselves without an invitation.
+    pub registered_owners: u32,
     /// Maximum number of environment handles per session.
     pub envs: u32,
     /// Maximum number of environments per handle.
@@ -91,6 +95,8 @@ impl Default for Limits {
             window: 256,
             requests_per_s: 20_000,
             pages_per_s: 50,
+            registrations_per_hour: 10,
+            registered_owners: 10_000,
             envs: 64,
             batch: 16_384,
             batch_bytes: 64 << 20,

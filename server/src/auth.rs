@@ -5,6 +5,8 @@
 //! listens on loopback and never had a token admits every client. Any other server requires a
 //! token.
 
+use std::cmp::Ordering;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ludex_protocol::is_agent_name;
@@ -29,6 +31,12 @@ pub enum AuthError {
     Revoked,
     #[error("the token has expired")]
     Expired,
+    /// An invitation in place of a token with permissions.
+    #[error("the token is an invitation: it permits one registration on the page /register, and grants no scope")]
+    Invitation,
+    /// An invitation with further scopes.
+    #[error("expected the scope invite alone, got {scopes}; an invitation permits one registration and nothing else")]
+    MixedInvitation { scopes: Scopes },
     /// A token whose owner is suspended.
     #[error("the owner of this token is suspended; ask the operator of the server")]
     Suspended { owner: String },
@@ -151,8 +159,7 @@ impl Grant {
 ///
 /// # Errors
 ///
-/// [`AuthError::Required`], [`AuthError::Unknown`], [`AuthError::Revoked`], [`AuthError::Expired`]
-/// or [`AuthError::Store`].
+/// [`AuthError::Required`], [`AuthError::Invitation`], and the errors of [`valid_token`].
 pub async fn admit(store: &Store, token: Option<&str>, loopback: bool, now_ms: i64) -> Result<Grant, AuthError> {
     let Some(token) = token else {
         return match loopback && !store.has_tokens().await? {
@@ -160,8 +167,21 @@ pub async fn admit(store: &Store, token: Option<&str>, loopback: bool, now_ms: i
             false => Err(AuthError::Required),
         };
     };
-    let hash = TokenHash::of(token);
-    let row = store.token(&hash).await?.ok_or(AuthError::Unknown)?;
+    let row = valid_token(store, token, now_ms).await?;
+    if row.scopes.contains(Scopes::INVITE) {
+        return Err(AuthError::Invitation);
+    }
+    Ok(Grant { scopes: row.scopes, owner: Some(row.owner), token: Some(row.hash), names: row.names })
+}
+
+/// Returns the row of a token that is neither revoked nor expired, and whose owner is not suspended.
+///
+/// # Errors
+///
+/// [`AuthError::Unknown`], [`AuthError::Revoked`], [`AuthError::Expired`], [`AuthError::Suspended`] or
+/// [`AuthError::Store`].
+pub(crate) async fn valid_token(store: &Store, token: &str, now_ms: i64) -> Result<TokenRow, AuthError> {
+    let row = store.token(&TokenHash::of(token)).await?.ok_or(AuthError::Unknown)?;
     if row.revoked_ms.is_some() {
         return Err(AuthError::Revoked);
     }
@@ -171,7 +191,7 @@ pub async fn admit(store: &Store, token: Option<&str>, loopback: bool, now_ms: i
     if store.is_suspended(&row.owner).await? {
         return Err(AuthError::Suspended { owner: row.owner });
     }
-    Ok(Grant { scopes: row.scopes, owner: Some(row.owner), token: Some(hash), names: row.names })
+    Ok(row)
 }
 
 /// Specification of a token to create.
@@ -192,30 +212,39 @@ pub struct NewToken {
 ///
 /// # Errors
 ///
-/// [`AuthError::BadName`] for an invalid agent name, [`AuthError::NoRandomness`] or
-/// [`AuthError::Store`].
+/// The errors of [`issue`], or [`AuthError::Store`].
 pub async fn add(store: &Store, wanted: &[NewToken], now_ms: i64) -> Result<Vec<String>, AuthError> {
-    let mut shown = Vec::with_capacity(wanted.len());
-    let mut writes = Vec::with_capacity(wanted.len());
-    for token in wanted {
-        if let Some(bad) = token.names.iter().find(|name| !is_name_pattern(name)) {
-            return Err(AuthError::BadName { got: bad.clone() });
-        }
-        let random = random_bytes::<32>().map_err(|e| AuthError::NoRandomness { message: e.to_string() })?;
-        let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random));
-        writes.push(Write::Token(TokenRow {
-            hash: TokenHash::of(&text),
-            owner: token.owner.clone(),
-            scopes: token.scopes,
-            names: token.names.clone(),
-            created_ms: now_ms,
-            expires_ms: token.expires_ms,
-            revoked_ms: None,
-        }));
-        shown.push(text);
-    }
-    store.write(writes).await?;
+    let issued: Vec<_> = wanted.iter().map(|token| issue(token, now_ms)).collect::<Result<_, _>>()?;
+    let (shown, rows): (Vec<String>, Vec<TokenRow>) = issued.into_iter().unzip();
+    store.write(rows.into_iter().map(Write::Token).collect()).await?;
     Ok(shown)
+}
+
+/// Returns the secret of a new token, and the token's row, which the caller stores.
+///
+/// # Errors
+///
+/// [`AuthError::BadName`] for an invalid agent name, [`AuthError::MixedInvitation`] for an invitation with further
+/// scopes, or [`AuthError::NoRandomness`].
+pub(crate) fn issue(token: &NewToken, now_ms: i64) -> Result<(String, TokenRow), AuthError> {
+    if let Some(bad) = token.names.iter().find(|name| !is_name_pattern(name)) {
+        return Err(AuthError::BadName { got: bad.clone() });
+    }
+    if token.scopes.contains(Scopes::INVITE) && token.scopes != Scopes::INVITE {
+        return Err(AuthError::MixedInvitation { scopes: token.scopes });
+    }
+    let random = random_bytes::<32>().map_err(|e| AuthError::NoRandomness { message: e.to_string() })?;
+    let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random));
+    let row = TokenRow {
+        hash: TokenHash::of(&text),
+        owner: token.owner.clone(),
+        scopes: token.scopes,
+        names: token.names.clone(),
+        created_ms: now_ms,
+        expires_ms: token.expires_ms,
+        revoked_ms: None,
+    };
+    Ok((text, row))
 }
 
 /// Revokes the tokens that `which` selects: a token, the first digits of a token's hash, or the
@@ -244,6 +273,17 @@ pub async fn revoke(store: &Store, which: &str, now_ms: i64) -> Result<Vec<Token
     let fresh: Vec<TokenRow> = chosen.into_iter().filter(|row| row.revoked_ms.is_none()).cloned().collect();
     store.write(fresh.iter().map(|row| Write::TokenRevoked { hash: row.hash, revoked_ms: now_ms }).collect()).await?;
     Ok(fresh)
+}
+
+/// Revokes one token and returns its row. A revoked token stays revoked.
+///
+/// # Errors
+///
+/// [`AuthError::Unknown`], or [`AuthError::Store`].
+pub(crate) async fn revoke_token(store: &Store, token: &str, now_ms: i64) -> Result<TokenRow, AuthError> {
+    let row = store.token(&TokenHash::of(token)).await?.ok_or(AuthError::Unknown)?;
+    store.write(vec![Write::TokenRevoked { hash: row.hash, revoked_ms: now_ms }]).await?;
+    Ok(row)
 }
 
 /// Parses a CSV list of tokens to create. The header names the columns `owner`, `scopes`, `names`
@@ -306,9 +346,25 @@ pub fn parse_expiry(text: &str, now_ms: i64) -> Result<i64, String> {
     if end <= now_ms { Err(format!("expected a time in the future, got {text}")) } else { Ok(end) }
 }
 
-/// Returns the default agent names for tokens of `owner`: the owner's own name, and `owner.*`.
+/// Returns the default agent names for tokens of `owner`: the owner's own name, and `owner.*` if names with this prefix
+/// are short enough.
 pub fn default_names(owner: &str) -> Vec<String> {
-    vec![owner.to_owned(), format!("{owner}.*")]
+    let mut names = vec![owner.to_owned()];
+    names.extend(is_agent_name(&format!("{owner}.")).then(|| format!("{owner}.*")));
+    names
+}
+
+/// Returns true if two agent name patterns allow a common name, ignoring case.
+pub(crate) fn patterns_overlap(one: &str, other: &str) -> bool {
+    let parts = |pattern: &str| pattern.strip_suffix('*').map_or((pattern.len(), false), |name| (name.len(), true));
+    let ((one_len, one_open), (other_len, other_open)) = (parts(one), parts(other));
+    let may_extend = match one_len.cmp(&other_len) {
+        Ordering::Less => one_open,
+        Ordering::Equal => true,
+        Ordering::Greater => other_open,
+    };
+    let common = one_len.min(other_len);
+    may_extend && one.as_bytes()[..common].eq_ignore_ascii_case(&other.as_bytes()[..common])
 }
 
 /// Returns true if `text` is an agent name, or a prefix of agent names followed by `*`.

@@ -41,6 +41,9 @@ pub struct Config {
     pub trusted_proxies: Vec<IpNet>,
     /// True if visitors without a token may see matches on a server that requires tokens.
     pub public: bool,
+    /// Registration of owners by themselves; `None`: only operators create tokens. With a registration, clients without
+    /// a token are refused from the start.
+    pub registration: Option<RegistrationMode>,
     /// Pairing mode for joins that do not set one.
     pub pairs: PairMode,
     /// Rating mode for matches of people.
@@ -55,6 +58,15 @@ pub struct Config {
     pub drain: Duration,
     /// Ages at which the server removes old data.
     pub retention: Retention,
+}
+
+/// Condition under which visitors may register an owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegistrationMode {
+    /// Every visitor may. The tokens are marked by [`Scopes::REGISTERED`](ludex_store::Scopes::REGISTERED).
+    Open,
+    /// Visitors with an invitation may, a token with the scope [`Scopes::INVITE`](ludex_store::Scopes::INVITE).
+    Invite,
 }
 
 /// PEM files for TLS.
@@ -81,6 +93,7 @@ impl Config {
             hosts: Vec::new(),
             trusted_proxies: Vec::new(),
             public: false,
+            registration: None,
             pairs: PairMode::default(),
             humans: Humans::default(),
             suites: Suites::builtin(),

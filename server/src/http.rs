@@ -59,7 +59,8 @@ where
     let service = service_fn(|mut request: Request<Incoming>| {
         let ip = client_address(peer.ip, request.headers(), &shared.config.trusted_proxies);
         let peer = Peer { ip, ..peer.clone() };
-        let asked = match guard::request(&request, peer.local, &shared.config.hosts) {
+        let body = site::body_limit(request.method(), request.uri().path());
+        let asked = match guard::request(&request, body, peer.local, &shared.config.hosts) {
             Ok(()) => upgrade(&request, &shared),
             Err(refused) => Some(Err(refused)),
         };

@@ -38,6 +38,7 @@ pub mod operators;
 mod page_cache;
 mod peer;
 mod ratings;
+mod registration;
 mod response_body;
 pub mod retention;
 mod server_state;

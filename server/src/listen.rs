@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
 use tokio_rustls::TlsAcceptor;
 
-use crate::config::Config;
+use crate::config::{Config, RegistrationMode};
 use crate::http;
 use crate::operators;
 use crate::peer::Peer;
@@ -89,7 +89,8 @@ async fn serve_until(
     let metrics = Metrics::new()?;
     let store = Store::open_measured(&config.data, metrics.commits.clone()).await?;
     let local = listener.local_addr()?.ip().is_loopback();
-    let open_to_all = (!local).then_some(warnings(config.tls.is_some(), store.has_tokens().await?));
+    let tokens = store.has_tokens().await? || config.registration == Some(RegistrationMode::Open);
+    let open_to_all = (!local).then_some(warnings(config.tls.is_some(), tokens));
     open_to_all.into_iter().flatten().for_each(|warning| tracing::warn!("{warning}"));
     let shared = Arc::new(ServerState::new(config, store, metrics).await?);
     let back = shared.hub.restore().await?;

@@ -22,12 +22,6 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Returns true if clients without a token are admitted until the server's first token is
-    /// created.
-    pub fn guests_welcome(&self) -> bool {
-        self.local && self.ip.is_loopback()
-    }
-
     /// Returns the owner of the jobs that compute pages for this address.
     pub fn job_owner(&self) -> Arc<str> {
         format!("address:{}", self.ip).into()

@@ -14,6 +14,7 @@ use crate::limits::Rates;
 use crate::page_cache::PageCache;
 use crate::peer::Peer;
 use crate::ratings::RatingsCache;
+use crate::registration::Registrar;
 use ludex_arena::matches::{Hub, HubConfig};
 use ludex_arena::metrics::Metrics;
 use ludex_arena::runs::Runs;
@@ -38,6 +39,8 @@ pub(crate) struct ServerState {
     pub store: Store,
     pub metrics: Arc<Metrics>,
     pub ratings: RatingsCache,
+    /// Registration of owners; `None` if only operators create tokens.
+    pub registrar: Option<Arc<Registrar>>,
 }
 
 impl ServerState {
@@ -67,6 +70,7 @@ impl ServerState {
             seasons: config.seasons.clone(),
             ladders: standing_ladders::open(&config.ladders, &catalogue, &config.opponents, &store).await?,
         };
+        let registrar = config.registration.map(|mode| Registrar::new(mode, &store, &opponents, &limits));
         let metrics = Arc::new(metrics);
         let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone(), config.workers).await?;
         Ok(ServerState {
@@ -81,6 +85,7 @@ impl ServerState {
             hub,
             metrics,
             ratings: RatingsCache::new(config.games.clone(), config.humans)?,
+            registrar: registrar.map(Arc::new),
             limits,
             store,
             config,
@@ -95,6 +100,11 @@ impl ServerState {
     /// Returns the milliseconds since the Unix epoch.
     pub fn epoch_ms(&self) -> i64 {
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
+    }
+
+    /// Returns true if a peer without a token is admitted until the server's first token is created.
+    pub fn welcomes_guests(&self, peer: &Peer) -> bool {
+        self.registrar.is_none() && peer.local && peer.ip.is_loopback()
     }
 
     /// Returns true if the rate limit applies to this peer.

@@ -220,6 +220,24 @@ impl Store {
         self.all(query, token).await
     }
 
+    /// Calls `fold` with each token, including revoked and expired tokens, on the thread of the read, and returns the
+    /// last result.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`running`](Self::running).
+    pub async fn fold_tokens<T: Send + 'static>(
+        &self,
+        start: T,
+        mut fold: impl FnMut(T, TokenRow) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.read(move |from| {
+            let mut tokens = from.prepare_cached(TOKEN)?;
+            tokens.query_map([], token)?.try_fold(start, |folded, row| Ok(fold(folded, row?)))
+        })
+        .await
+    }
+
     /// Returns true if any token was ever created, including revoked tokens.
     ///
     /// # Errors

@@ -19,6 +19,10 @@ bitflags::bitflags! {
         const ADMIN = 8;
         /// Permission to read the server's metrics.
         const METRICS = 16;
+        /// Permission to register one owner. A token with this scope is an invitation, and has no other scope.
+        const INVITE = 32;
+        /// Mark of an owner that registered itself without an invitation; not a permission.
+        const REGISTERED = 64;
         /// Scopes of a guest on loopback.
         const OPEN = Self::GYM.bits() | Self::PLAY.bits() | Self::SPECTATE.bits();
     }
@@ -34,11 +38,13 @@ impl Scopes {
     }
 }
 
-const NAMES: [(Scopes, &str); 5] = [
+const NAMES: [(Scopes, &str); 7] = [
     (Scopes::GYM, "gym"),
     (Scopes::PLAY, "play"),
     (Scopes::SPECTATE, "spectate"),
     (Scopes::METRICS, "metrics"),
+    (Scopes::INVITE, "invite"),
+    (Scopes::REGISTERED, "registered"),
     (Scopes::ADMIN, "admin"),
 ];
 
@@ -51,7 +57,7 @@ impl fmt::Display for Scopes {
 
 /// Error for an unknown scope name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a scope, got {got:?}; allowed: gym, play, spectate, metrics, admin")]
+#[error("expected a scope, got {got:?}; allowed: {}", Scopes::all().names().join(", "))]
 pub struct BadScope {
     /// Unknown name, as supplied.
     pub got: String,

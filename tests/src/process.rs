@@ -27,6 +27,21 @@ impl Process {
     /// # Panics
     /// Panics if the server does not start.
     pub fn start(program: &str, data: &Path, log: &Path, address: Option<SocketAddr>, more: &[&str]) -> Self {
+        Self::start_logged(program, data, log, address, more, "info")
+    }
+
+    /// Starts a server like [`start`](Self::start), with a log of this level.
+    ///
+    /// # Panics
+    /// Panics if the server does not start.
+    pub fn start_logged(
+        program: &str,
+        data: &Path,
+        log: &Path,
+        address: Option<SocketAddr>,
+        more: &[&str],
+        level: &str,
+    ) -> Self {
         let listen = address.map_or_else(|| "127.0.0.1:0".to_owned(), |a| a.to_string());
         let file = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log file");
         let mut child = Command::new(program)
@@ -34,6 +49,7 @@ impl Process {
             .arg(data)
             .args(more)
             .env("RUST_BACKTRACE", "0")
+            .env("LUDEX_LOG", level)
             .stdout(Stdio::piped())
             .stderr(file)
             .spawn()

@@ -136,3 +136,21 @@ pub async fn get(address: SocketAddr, path: &str, headers: &str) -> (u16, String
     let status = head.split(' ').nth(1).and_then(|s| s.parse().ok()).expect("a status");
     (status, body.to_owned())
 }
+
+/// Sends a form as a page of the server does, with additional header lines, each ended by `\r\n`, and returns the
+/// complete response.
+///
+/// # Panics
+/// Panics if no complete reply arrives.
+pub async fn post(address: SocketAddr, path: &str, headers: &str, form: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let (length, kind) = (form.len(), "application/x-www-form-urlencoded");
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\nConnection: close\r\n\
+         Content-Type: {kind}\r\nContent-Length: {length}\r\n{headers}\r\n{form}"
+    );
+    stream.write_all(head.as_bytes()).await.expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("an answer");
+    answer
+}

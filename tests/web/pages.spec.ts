@@ -1,8 +1,6 @@
 // Live matches, replays, and checks of every page.
 
-import AxeBuilder from '@axe-core/playwright';
-import { type Page } from '@playwright/test';
-
+import { expectAccessible, expectNoOverflow, WIDTHS } from './checks.js';
 import { expect, type Server, test } from './server.js';
 
 /** Plays a match between built-in agents and returns its id. */
@@ -87,19 +85,6 @@ test('reduced motion disables all animation', async ({ page, server }) => {
     expect(await moving()).toBe(0);
   }
 });
-
-const WIDTHS = [360, 768, 1440];
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-  expect(serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
-}
-
-async function expectNoOverflow(page: Page): Promise<void> {
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(wide, 'the page is not wider than the window').toBeLessThanOrEqual(0);
-}
 
 test('every page is accessible at every width, in light and dark', async ({ page, server, faults }) => {
   test.setTimeout(600_000);

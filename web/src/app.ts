@@ -1,5 +1,6 @@
 // Entry point of all pages. `data-page` on the body selects the page's script; pages degrade gracefully without it.
 
+import { enableCopyButtons } from './dom.js';
 import { home } from './home.js';
 import { login } from './login.js';
 import { match } from './match.js';
@@ -7,5 +8,7 @@ import { play } from './play.js';
 import { runPlay } from './run-play.js';
 import { run } from './run.js';
 
-const pages: Record<string, () => void> = { home, login, match, play, run, 'run-play': runPlay };
+const pages: Record<string, () => void> = {
+  home, login, match, play, registered: enableCopyButtons, run, 'run-play': runPlay,
+};
 pages[document.body.dataset.page ?? '']?.();

@@ -57,6 +57,14 @@ export async function copyText(button: HTMLElement, text: string, source: Elemen
   }
 }
 
+/** Makes each button `[data-copy]` copy the text beside it. */
+export function enableCopyButtons(): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
+    const lines = find('pre', button.parentElement!);
+    button.addEventListener('click', () => copyText(button, lines.textContent ?? '', lines));
+  }
+}
+
 /** Returns the WebSocket URL of this server. */
 export function socketUrl(): string {
   return `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`;

@@ -1,6 +1,6 @@
 // The front page: search, and code snippets to copy.
 
-import { copyText, find } from './dom.js';
+import { enableCopyButtons, find } from './dom.js';
 
 export function home(): void {
   const search = find<HTMLInputElement>('#search');
@@ -17,8 +17,5 @@ export function home(): void {
   };
   search.addEventListener('input', filter);
   filter();
-  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
-    const lines = find('pre', button.parentElement!);
-    button.addEventListener('click', () => copyText(button, lines.textContent ?? '', lines));
-  }
+  enableCopyButtons();
 }

@@ -103,8 +103,9 @@ impl Runs {
         own.map(|season| row_of(suite, &season, None)).into_iter().collect()
     }
 
-    /// Checks that an agent may enter the season of a run. The agent needs an owner, and may enroll only once per
-    /// season. The number of agents of an owner is limited, since all get the same deals.
+    /// Checks that an agent may enter the season of a run. The agent needs an owner with a token of the operator, and may
+    /// enroll only once per season. The number of agents of an owner is limited, since all get the same deals: a
+    /// participant that registers itself could have any number of owners.
     ///
     /// # Errors
     ///
@@ -118,6 +119,11 @@ impl Runs {
                 "season {name}: expected an agent with an owner; ask the operator for a token"
             )));
         };
+        if session.about.registered {
+            return Err(refusal(format!(
+                "season {name}: expected an owner with a token of the operator; this owner registered itself"
+            )));
+        }
         let played =
             |other: &Enrolment| other.run() != kept.run() && other.entrant(session.name(), Some(owner)).is_some();
         let suite = &kept.request.suite;

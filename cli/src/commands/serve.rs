@@ -19,7 +19,7 @@ use ludex_arena::standing_ladders::LadderTerms;
 use ludex_arena::suites::Suites;
 use ludex_gym::opponents::{Opponents, SearchLimits};
 use ludex_play::runs::evaluation::suite_text;
-use ludex_server::config::{Config, IpNet, Retention, TlsFiles};
+use ludex_server::config::{Config, IpNet, RegistrationMode, Retention, TlsFiles};
 use ludex_server::limits;
 
 #[derive(clap::Args)]
@@ -69,6 +69,9 @@ pub(super) struct Args {
     /// Show matches and records to visitors without a token, except matches of unfinished runs
     #[arg(long)]
     public: bool,
+    /// Let visitors of the page /register create an owner and a token: all, or those with an invitation
+    #[arg(long, value_enum, value_name = "MODE")]
+    register: Option<Register>,
     /// Set a limit on clients, e.g. window=64; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -122,6 +125,12 @@ enum PairedMatches {
 enum RateHumans {
     Together,
     Apart,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Register {
+    Open,
+    Invite,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
@@ -193,6 +202,10 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     config.hosts = args.hosts.clone();
     config.trusted_proxies.clone_from(&args.trusted_proxies);
     config.public = args.public;
+    config.registration = args.register.map(|mode| match mode {
+        Register::Open => RegistrationMode::Open,
+        Register::Invite => RegistrationMode::Invite,
+    });
     config.pairs = match args.paired {
         PairedMatches::Off => PairMode::Off,
         PairedMatches::Rated => PairMode::Rated,

@@ -209,6 +209,10 @@ export interface Limits {
    * with parameters counts as ten.
    */
   pages_per_s: number;
+  /** Maximum number of owners that visitors register from one IP address within an hour; 0: no limit. */
+  registrations_per_hour: number;
+  /** Maximum number of owners that registered themselves without an invitation. */
+  registered_owners: number;
   /** Maximum number of environment handles per session. */
   envs: number;
   /** Maximum number of environments per handle. */

@@ -19,7 +19,7 @@ use ludex_arena::matches::RunObserver as _;
 /// Returns the errors of [`auth::admit`].
 pub(super) async fn grant((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap) -> Result<Grant, AuthError> {
     let token = token::of(headers);
-    auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await
+    auth::admit(&shared.store, token.as_deref(), shared.welcomes_guests(peer), shared.epoch_ms()).await
 }
 
 /// Checks that a visitor may see the public data of a match. If the server requires tokens, the visitor needs a token,

@@ -7,13 +7,13 @@ use axum::http::header::{self, HeaderValue};
 use axum::http::{Request, StatusCode};
 use ludex_protocol::{ErrorCode, Refusal};
 
-use super::{Answer, failed, token};
+use super::{Answer, failed, site, token};
 use crate::auth;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 
-/// Number of ordinary requests that a request for a game with parameters costs: the server may have to build it.
-const GAME_COST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
+/// Number of ordinary requests that a costly request counts as.
+const COST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 
 /// Delay before a request beyond the budget is refused. A client that immediately repeats its request then costs little.
 const REFUSAL_DELAY: Duration = Duration::from_millis(250);
@@ -32,8 +32,7 @@ pub(super) async fn admit<B>(request: &Request<B>, peer: &Peer, shared: &ServerS
         }
         peer.entry.welcome(true);
     }
-    let address = request.uri().path_and_query().map_or("", |address| address.as_str());
-    match wait_ms(address, peer, shared) {
+    match wait_ms(is_costly(request), peer, shared) {
         None => Ok(()),
         Some(ms) => {
             tokio::time::sleep(REFUSAL_DELAY).await;
@@ -42,14 +41,21 @@ pub(super) async fn admit<B>(request: &Request<B>, peer: &Peer, shared: &ServerS
     }
 }
 
-/// Charges a request for the URL `address` to the client's budget. If the budget is too small, returns the time to wait
-/// in milliseconds.
-fn wait_ms(address: &str, peer: &Peer, shared: &ServerState) -> Option<u32> {
+/// Charges a request to the client's budget. If the budget is too small, returns the time to wait in milliseconds.
+fn wait_ms(is_costly: bool, peer: &Peer, shared: &ServerState) -> Option<u32> {
     if shared.limits.pages_per_s == 0 {
         return None;
     }
     let bucket = shared.page_rates.bucket(peer.ip);
-    if has_parameters(address) { bucket.take_many(GAME_COST) } else { bucket.take() }
+    if is_costly { bucket.take_many(COST) } else { bucket.take() }
+}
+
+/// Returns true for a game with parameters, which the server may have to build, and for a form, which it may compare with
+/// all tokens.
+fn is_costly<B>(request: &Request<B>) -> bool {
+    let uri = request.uri();
+    let address = uri.path_and_query().map_or("", |address| address.as_str());
+    has_parameters(address) || site::body_limit(request.method(), uri.path()) > 0
 }
 
 /// Returns true if an address contains a game string with parameters.

@@ -12,17 +12,26 @@ use base64::engine::general_purpose::STANDARD;
 /// Rejection of a request: the HTTP status, a label for `/metrics`, and an error message.
 pub(super) type GuardRejection = (StatusCode, &'static str, &'static str);
 
-/// Checks that a request has no body and an allowed `Host` header. On a `loopback` port, only names of this machine and
-/// those in `hosts` are allowed.
+/// Checks that the body of a request has at most `body` bytes, and that its `Host` header is allowed. On a `loopback`
+/// port, only names of this machine and those in `hosts` are allowed.
 ///
 /// # Errors
 ///
 /// The reason for the rejection.
-pub(super) fn request<B>(request: &Request<B>, loopback: bool, hosts: &[String]) -> Result<(), GuardRejection> {
+pub(super) fn request<B>(
+    request: &Request<B>,
+    body: u64,
+    loopback: bool,
+    hosts: &[String],
+) -> Result<(), GuardRejection> {
     let headers = request.headers();
-    let empty = headers.get_all(header::CONTENT_LENGTH).iter().all(|length| length == "0");
-    if !empty || headers.contains_key(header::TRANSFER_ENCODING) {
-        return Err((StatusCode::BAD_REQUEST, "body", "expected a request without a body"));
+    let length = |value: &HeaderValue| value.to_str().ok()?.parse::<u64>().ok();
+    let fits = headers.get_all(header::CONTENT_LENGTH).iter().all(|value| length(value).is_some_and(|n| n <= body));
+    if !fits || headers.contains_key(header::TRANSFER_ENCODING) {
+        return Err(match body {
+            0 => (StatusCode::BAD_REQUEST, "body", "expected a request without a body"),
+            _ => (StatusCode::PAYLOAD_TOO_LARGE, "body", "expected a short form with the header Content-Length"),
+        });
     }
     let named: Vec<_> = headers.get_all(header::HOST).iter().collect();
     // Every browser sends Host; some health checks use HTTP/1.0 and omit it.

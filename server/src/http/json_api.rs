@@ -55,7 +55,7 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
         .route("/runs", get(runs))
         .route("/runs/{run}", get(run))
         .route("/runs/{run}/{file}", get(run_file))
-        .merge(site::parts())
+        .merge(site::parts(shared.registrar.is_some()))
         .fallback(|| async {
             failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "expected the path of an endpoint"))
         })

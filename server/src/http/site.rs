@@ -10,6 +10,7 @@ mod ladders;
 mod login;
 mod matches;
 mod play;
+mod register;
 mod runs;
 mod scales;
 mod svg;
@@ -18,12 +19,12 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::{Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
-use ludex_pages::{AccountLink, Page, RenderError};
+use ludex_pages::{AccountLink, Page, RenderError, Visitor};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -40,6 +41,9 @@ type App = State<(Arc<ServerState>, Peer)>;
 /// allowed, since pictures contain style sheets.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Maximum size of a form in bytes.
+const FORM: u64 = 4_096;
 
 /// Request headers that select the response at an address.
 pub(super) const VARY: &str = "accept, cookie";
@@ -64,6 +68,12 @@ pub(super) fn is_for_people(headers: &HeaderMap) -> bool {
 /// Returns the routes of the pages. All other requests go to the routes `programs`. If a request from a browser matches
 /// no route, the browser gets an error page.
 pub(super) fn routes(shared: Arc<ServerState>, peer: Peer, programs: Router) -> Router {
+    let registration = match shared.registrar.is_some() {
+        true => Router::new()
+            .route("/register", get(register::page).post(register::register))
+            .route("/register/revoke", get(register::page).post(register::revoke)),
+        false => Router::new(),
+    };
     Router::new()
         .route("/", get(home::page))
         .route("/games", get(home::page))
@@ -78,20 +88,35 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer, programs: Router) -> 
         .route("/ladders/{ladder}", get(ladders::page))
         .route("/play/{id}", get(play::page))
         .route("/login", get(login::page))
+        .merge(registration)
         .with_state((shared.clone(), peer.clone()))
         .fallback_service(programs)
         .layer(from_fn_with_state((shared, peer), filled))
 }
 
-/// Returns the routes of assets. Browsers request assets without `Accept: text/html`.
-pub(super) fn parts() -> Router<(Arc<ServerState>, Peer)> {
-    Router::new()
+/// Returns the routes of assets and of forms. Browsers request assets without `Accept: text/html`.
+pub(super) fn parts(may_register: bool) -> Router<(Arc<ServerState>, Peer)> {
+    let registration = match may_register {
+        true => {
+            Router::new().route("/register", post(register::register)).route("/register/revoke", post(register::revoke))
+        }
+        false => Router::new(),
+    };
+    registration
         .route("/static/{file}", get(assets::file))
         .route("/games/{id}/picture.svg", get(game::picture))
         .route("/matches/{id}/picture.svg", get(matches::picture))
         .route("/matches/{id}/notation", get(matches::notation))
         .route("/login", post(login::enter))
         .route("/logout", post(login::leave))
+}
+
+/// Returns the maximum size of a request's body in bytes: 0, except for forms.
+pub(super) fn body_limit(method: &Method, path: &str) -> u64 {
+    match (method, path) {
+        (&Method::POST, "/register" | "/register/revoke") => FORM,
+        _ => 0,
+    }
 }
 
 /// Response for a visitor without access: the login page.
@@ -135,13 +160,19 @@ async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Ans
     let Some(page) = page else { return answer };
     let account = account(&shared, &peer, has_cookie).await;
     let template = page.template();
-    let html = compute(&shared, &peer, move || page.render(account)).await;
+    let visitor = visitor(&shared, account);
+    let html = compute(&shared, &peer, move || page.render(visitor)).await;
     match html.and_then(|html| html.map_err(|error| not_rendered(template, &error))) {
         Ok(html) => {
             let kind = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
-            let mut answer = (answer.status(), kind, html).into_response();
-            harden(&mut answer);
-            answer
+            let mut made = (answer.status(), kind, html).into_response();
+            harden(&mut made);
+            for name in [header::CACHE_CONTROL, header::RETRY_AFTER] {
+                if let Some(value) = answer.headers_mut().remove(&name) {
+                    made.headers_mut().insert(name, value);
+                }
+            }
+            made
         }
         Err(failure) => *failure,
     }
@@ -157,12 +188,26 @@ fn not_rendered(template: &str, error: &RenderError) -> Box<Answer> {
 /// Returns the kind of account link that the visitor's pages show.
 async fn account(shared: &ServerState, peer: &Peer, has_cookie: bool) -> AccountLink {
     // A server that requires no token needs no login.
-    let is_guest = || auth::admit(&shared.store, None, peer.guests_welcome(), shared.epoch_ms());
+    let is_guest = || auth::admit(&shared.store, None, shared.welcomes_guests(peer), shared.epoch_ms());
     match has_cookie {
         true => AccountLink::Known,
         false if is_guest().await.is_ok() => AccountLink::Needless,
         false => AccountLink::Unknown,
     }
+}
+
+/// Returns the visitor for the links of a page.
+fn visitor(shared: &ServerState, account: AccountLink) -> Visitor {
+    Visitor { account, may_register: shared.registrar.is_some() }
+}
+
+/// Returns the address that agents connect to, by the address of the visitor's request. Behind a TLS proxy, only a form
+/// has the scheme of that address, in its origin.
+fn address(shared: &ServerState, headers: &HeaderMap) -> String {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = text(header::HOST).unwrap_or("127.0.0.1:7878");
+    let is_secure = shared.config.tls.is_some() || text(header::ORIGIN).is_some_and(|o| o.starts_with("https://"));
+    format!("{}://{host}", if is_secure { "wss" } else { "ws" })
 }
 
 /// Returns a document of a match in its current state, computed by `make` if it is not cached. `None` if the match does not

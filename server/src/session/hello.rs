@@ -205,8 +205,9 @@ async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(Client
         return Err(HelloRefusal(error, close::PROTOCOL));
     }
     let token = hello.token.as_deref().or(peer.bearer.as_deref());
-    let grant =
-        auth::admit(&shared.store, token, peer.guests_welcome(), shared.epoch_ms()).await.map_err(not_admitted)?;
+    let grant = auth::admit(&shared.store, token, shared.welcomes_guests(peer), shared.epoch_ms())
+        .await
+        .map_err(not_admitted)?;
     let asked = hello.agent.clone().unwrap_or_default();
     let agent = agent_name(&asked, &grant)?;
     for (path, text) in [("agent.version", &asked.version), ("agent.model", &asked.model)] {
@@ -217,8 +218,9 @@ async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(Client
         }
     }
     let kind = asked.kind.unwrap_or(AgentKind::Bot);
-    let owner = grant.owner.clone();
-    Ok((ClientInfo { agent, version: asked.version, kind, model: asked.model, price: asked.price, owner }, grant))
+    let AgentId { version, model, price, .. } = asked;
+    let (owner, registered) = (grant.owner.clone(), grant.scopes.contains(Scopes::REGISTERED));
+    Ok((ClientInfo { agent, version, kind, model, price, owner, registered }, grant))
 }
 
 /// Returns the session that the client wants to resume, if its resume key matches.
@@ -244,7 +246,7 @@ fn new_work(session: &Session, shared: &ServerState) -> Box<SessionData> {
 
 fn not_admitted(e: AuthError) -> HelloRefusal {
     match e {
-        AuthError::Required | AuthError::Unknown | AuthError::Revoked | AuthError::Expired => {
+        AuthError::Required | AuthError::Unknown | AuthError::Revoked | AuthError::Expired | AuthError::Invitation => {
             HelloRefusal(Refusal::new(ErrorCode::Unauthorized, e.to_string()).path("token"), close::UNAUTHORIZED)
         }
         AuthError::Suspended { ref owner } => {

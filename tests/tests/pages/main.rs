@@ -3,6 +3,7 @@
 mod agents;
 mod matches;
 mod rates;
+mod register;
 mod runs;
 mod transfer;
 mod words;

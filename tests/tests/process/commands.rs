@@ -626,7 +626,8 @@ async fn tokens_are_managed_while_server_runs() {
     let err = token(&["add", "--csv", "bad.csv"]).fails();
     assert!(err.contains("bad.csv") && err.contains("line 3") && err.contains("fly"), "{err}");
     for (args, said) in [
-        (&["add", "--owner", "bob", "--scope", "fly"][..], "gym, play, spectate, metrics, admin"),
+        (&["add", "--owner", "bob", "--scope", "fly"][..], "gym, play, spectate, metrics, invite, registered, admin"),
+        (&["add", "--owner", "bob", "--scope", "play,invite"], "expected the scope invite alone, got play,invite"),
         (&["add", "--owner", "Bob B"], "--name"),
         (&["add", "--owner", "bob", "--name", "b b"], "expected an agent name, got \"b b\""),
         (&["add", "--owner", "bob", "--expires", "soon"], "90d"),
@@ -637,6 +638,11 @@ async fn tokens_are_managed_while_server_runs() {
     }
     assert_eq!(token(&["list", "--json"]).json()["tokens"].as_array().unwrap().len(), 3, "a refused token was created");
     assert_eq!(token(&["add"]).code, 2);
+    for (owner, scopes) in [("friends", "invite"), ("eva", "gym,play,spectate,registered")] {
+        assert!(token(&["add", "--owner", owner, "--scope", scopes]).well().starts_with("lx_"));
+        let list = token(&["list"]).well();
+        assert!(list.lines().any(|line| line.contains(owner) && line.contains(scopes)), "{list}");
+    }
 
     // Before the first start of a server, `token add` creates the store, but `token list` does not.
     let fresh = |args: &[&str]| ludex(at.path(), &[&["admin", "token", "--data", "new"], args].concat());

@@ -44,7 +44,8 @@ struct Add {
     /// Set the owner of the token
     #[arg(long, required_unless_present = "csv")]
     owner: Option<String>,
-    /// Grant these scopes: gym, play, spectate, metrics, admin; may be repeated [default: gym,play,spectate]
+    /// Grant these scopes: gym, play, spectate, metrics, admin; or create an invitation: invite; may be repeated
+    /// [default: gym,play,spectate]
     #[arg(long = "scope", value_name = "SCOPES")]
     scopes: Vec<String>,
     /// Allow this agent name, or all names with a prefix, e.g. bot.*; may be repeated [default: OWNER and OWNER.*]
@@ -152,6 +153,9 @@ fn print_tokens(args: &Args, add: &Add, wanted: &[NewToken], tokens: &[String]) 
     for new in wanted {
         let until = new.expires_ms.map(|ms| format!(" until {}", time(ms))).unwrap_or_default();
         eprintln!("ludex: token of {}: scopes {}, agent names {}{until}", new.owner, new.scopes, new.names.join(", "));
+    }
+    if wanted.iter().any(|new| new.scopes == Scopes::INVITE) {
+        eprintln!("ludex: an invitation permits one registration on the page /register (serve --register invite)");
     }
     eprintln!("ludex: tokens are printed only once; clients send them as Authorization: Bearer, or in hello");
     Ok(())

@@ -619,6 +619,10 @@ class Limits(TypedDict):
         requests_per_s: Maximum requests per second, averaged over a few seconds; 0: no limit.
         pages_per_s: Maximum HTTP requests per second of one IP address, averaged over a few
             seconds; 0: no limit. A request for a game with parameters counts as ten.
+        registrations_per_hour: Maximum number of owners that visitors register from one IP
+            address within an hour; 0: no limit.
+        registered_owners: Maximum number of owners that registered themselves without an
+            invitation.
         envs: Maximum number of environment handles per session.
         batch: Maximum number of environments per handle.
         batch_bytes: Maximum size of one `batch` reply in bytes.
@@ -664,6 +668,8 @@ class Limits(TypedDict):
     window: NotRequired[int]
     requests_per_s: NotRequired[int]
     pages_per_s: NotRequired[int]
+    registrations_per_hour: NotRequired[int]
+    registered_owners: NotRequired[int]
     envs: NotRequired[int]
     batch: NotRequired[int]
     batch_bytes: NotRequired[int]

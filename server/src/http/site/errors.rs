@@ -8,6 +8,12 @@ use ludex_protocol::{ErrorCode, Refusal};
 use super::super::failed;
 use super::{Answer, games, page};
 
+/// Returns the JSON response for a form that a page of another server sent.
+pub(super) fn foreign() -> Answer {
+    let why = "expected a request from a page of this server";
+    failed(StatusCode::FORBIDDEN, Refusal::new(ErrorCode::Forbidden, why))
+}
+
 /// Returns the JSON response for an unknown page.
 pub(super) fn no_page() -> Answer {
     failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "unknown page"))

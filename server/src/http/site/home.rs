@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use axum::http::header::{self, HeaderMap};
+use axum::http::header::HeaderMap;
 use ludex_pages::Page;
 use ludex_pages::home::{GameCard, HomePage};
 use ludex_protocol::message::ListMatches;
 use ludex_store::MatchFilter;
 
-use super::{Answer, App, admitted, matches, show};
+use super::{Answer, App, address, admitted, matches, show};
 
 /// Maximum number of running matches on the page.
 const RUNNING: u32 = 12;
@@ -45,7 +45,5 @@ pub(super) async fn page(State(app): App, headers: HeaderMap) -> Answer {
             material: shared.catalogue.material(&entry.game),
         })
         .collect();
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:7878");
-    let address = format!("{}://{host}", if shared.config.tls.is_some() { "wss" } else { "ws" });
-    show(Page::Home(HomePage { games, running, address, open: guest.is_some() }))
+    show(Page::Home(HomePage { games, running, address: address(shared, &headers), open: guest.is_some() }))
 }

@@ -11,7 +11,7 @@ use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
 
 use super::super::{failed, token};
-use super::{Answer, App, page as made, show};
+use super::{Answer, App, errors, page as made, show};
 use crate::auth;
 
 /// Lifetime of the cookie in seconds.
@@ -45,12 +45,12 @@ fn local(path: &str) -> &str {
 /// server.
 pub(super) async fn enter(State((shared, peer)): App, headers: HeaderMap) -> Answer {
     if !token::is_from_here(&headers) {
-        return foreign();
+        return errors::foreign();
     }
     let Some(token) = token::bearer(&headers) else {
         return failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, "expected a bearer token, got none"));
     };
-    match auth::admit(&shared.store, Some(&token), peer.guests_welcome(), shared.epoch_ms()).await {
+    match auth::admit(&shared.store, Some(&token), shared.welcomes_guests(&peer), shared.epoch_ms()).await {
         Ok(grant) => {
             let told = serde_json::json!({ "owner": grant.owner, "agent": grant.default_name() });
             set(Json(told).into_response(), &headers, &token, KEPT_S)
@@ -61,15 +61,10 @@ pub(super) async fn enter(State((shared, peer)): App, headers: HeaderMap) -> Ans
 
 pub(super) async fn leave(headers: HeaderMap) -> Answer {
     if !token::is_from_here(&headers) {
-        return foreign();
+        return errors::foreign();
     }
     let gone = (StatusCode::SEE_OTHER, [(header::LOCATION, "/")]).into_response();
     set(gone, &headers, "", 0)
-}
-
-fn foreign() -> Answer {
-    let why = "expected a request from a page of this server";
-    failed(StatusCode::FORBIDDEN, Refusal::new(ErrorCode::Forbidden, why))
 }
 
 /// Adds the cookie to a response. If the page was loaded over TLS, browsers send the cookie over TLS only.

@@ -24,6 +24,7 @@ use super::super::{access, failed};
 use super::svg::svg;
 use super::{
     Answer, App, Shut, account, admitted, cached, compute, errors, harden, not_rendered, send, show, shut, token,
+    visitor,
 };
 use crate::page_cache::PageKind;
 use crate::peer::Peer;
@@ -182,7 +183,7 @@ async fn page_document(
     let (server, id) = (shared.clone(), id.to_owned());
     let render = move || {
         let page = Page::Match(Box::new(match_page(&server, id, &look, seat, [at, last], picture)));
-        let html = page.render(account).map_err(|error| (page.template(), error))?;
+        let html = page.render(visitor(&server, account)).map_err(|error| (page.template(), error))?;
         Ok(ResponseBody::new(html, Some(Compression::fast())))
     };
     compute(shared, peer, render).await?.map_err(|(template, error)| not_rendered(template, &error))

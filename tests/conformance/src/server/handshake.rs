@@ -70,7 +70,8 @@ async fn limits(b: &LawContext) -> LawResult {
     let all = serde_json::to_value(Limits::default()).unwrap_or_default();
     for (name, _) in all.as_object().into_iter().flatten() {
         let value = announced[name].as_u64();
-        let may_be_zero = ["requests_per_s", "pages_per_s", "grace_ms"].contains(&name.as_str());
+        let may_be_zero = ["requests_per_s", "pages_per_s", "registrations_per_hour", "registered_owners", "grace_ms"];
+        let may_be_zero = may_be_zero.contains(&name.as_str());
         let fits = value.is_some_and(|value| value > 0 || may_be_zero);
         law_holds(fits, || format!("limits.{name} is {}", announced[name]), "a number of at least 1")?;
     }

@@ -1,0 +1,7 @@
+cd clients/examples/go
+LUDEX_URL='{url}' \
+LUDEX_TOKEN='{token}' \
+LUDEX_AGENT='{owner}' \
+LUDEX_GAME=tic_tac_toe \
+LUDEX_AGAINST=random \
+go run .
