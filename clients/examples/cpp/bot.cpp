@@ -192,7 +192,7 @@ private:
         if (message.contains("end")) return finish(seat, message["end"]);
         if (!message.contains("turn")) return;
         known.turn = message["turn"];
-        for (const auto &[id, sent] : acts) if (sent.seat == seat && sent.key == keyOf(known.turn)) return;
+        for (const auto &[id, sent] : acts) if (sent.seat == seat && sent.key == keyOf(known.turn)) known.acted = sent.key;
         act(seat, known.turn);
     }
 
