@@ -159,7 +159,8 @@ impl Grant {
 ///
 /// # Errors
 ///
-/// [`AuthError::Required`], [`AuthError::Invitation`], and the errors of [`valid_token`].
+/// [`AuthError::Required`], [`AuthError::Invitation`], [`AuthError::Unknown`], [`AuthError::Revoked`],
+/// [`AuthError::Expired`], [`AuthError::Suspended`] or [`AuthError::Store`].
 pub async fn admit(store: &Store, token: Option<&str>, loopback: bool, now_ms: i64) -> Result<Grant, AuthError> {
     let Some(token) = token else {
         return match loopback && !store.has_tokens().await? {
@@ -212,7 +213,8 @@ pub struct NewToken {
 ///
 /// # Errors
 ///
-/// The errors of [`issue`], or [`AuthError::Store`].
+/// [`AuthError::BadName`] for an invalid agent name, [`AuthError::MixedInvitation`] for an invitation with further
+/// scopes, [`AuthError::NoRandomness`] or [`AuthError::Store`].
 pub async fn add(store: &Store, wanted: &[NewToken], now_ms: i64) -> Result<Vec<String>, AuthError> {
     let issued: Vec<_> = wanted.iter().map(|token| issue(token, now_ms)).collect::<Result<_, _>>()?;
     let (shown, rows): (Vec<String>, Vec<TokenRow>) = issued.into_iter().unzip();
