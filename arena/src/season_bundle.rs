@@ -20,6 +20,7 @@ use crate::standing_ladders::LadderSeason;
 
 /// Maximum number of runs in a season's bundle.
 const MAX_RUNS: usize = 10_000;
+
 /// Description of a season, the file `season.json` of its bundle.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -55,14 +56,15 @@ pub async fn of_ladder(store: &Store, ladder: &str, season: &str) -> anyhow::Res
 ///
 /// # Errors
 ///
-/// Those of the store, a run that cannot be read, or a season that does not exist or is not over.
+/// Those of the store, a run that cannot be read, or a season that does not exist, is not over, or has too many runs.
 pub async fn of_suite(store: &Store, data: &Path, suite: &str, season: &str) -> anyhow::Result<Vec<u8>> {
     let rows = store.seasons(&format!("suite:{suite}")).await?;
     let row = rows.into_iter().find(|row| row.name == season);
     let row = row.with_context(|| format!("expected a season of the suite {suite} that has begun, got {season}"))?;
     anyhow::ensure!(row.frozen_ms.is_some(), "season {season}: expected a season that is over; it is still open");
     let body: Value = serde_json::from_str(&row.body)?;
-    let runs = store.finished_runs(Some([suite, season]), "", MAX_RUNS).await?;
+    let runs = store.finished_runs(Some([suite, season]), "", MAX_RUNS + 1).await?;
+    anyhow::ensure!(runs.len() <= MAX_RUNS, "season {season}: expected at most {MAX_RUNS} runs, got more");
     let runs: Vec<String> = runs.into_iter().map(|row| row.name).collect();
     let (mut files, mut archives) = (Files::new(), Vec::new());
     for run in &runs {
@@ -122,8 +124,8 @@ impl SuiteSeason {
             });
             archives.push(archive);
         }
-        let listed = |name: &&String| name.strip_suffix(PACKED).is_some_and(|run| self.runs.iter().all(|r| r != run));
-        for name in files.keys().filter(listed) {
+        let unlisted = |name: &&String| name.strip_suffix(PACKED).is_some_and(|run| self.runs.iter().all(|r| r != run));
+        for name in files.keys().filter(unlisted) {
             out.refuse(place, name, "belongs to no run of the season".to_owned());
         }
         out.compare(place, files, &suite_table(&archives));

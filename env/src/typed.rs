@@ -58,7 +58,7 @@ fn flawed(issues: Vec<Issue>) -> Refusal {
     Refusal::new(code, message).issues(issues)
 }
 
-/// Returns the error message for a number that is no action id of the game.
+/// Returns the error message for a number outside the action ids of the game.
 pub(crate) fn out_of_range(spec: &Spec, id: impl std::fmt::Display) -> String {
     format!("expected an action id of {} from 0 to {}, got {id}", spec.game, spec.actions.saturating_sub(1))
 }

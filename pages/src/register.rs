@@ -23,12 +23,12 @@ pub struct RegisterPage {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Revocation {
-    /// Revoked token.
+    /// The token is revoked.
     Done {
         /// Owner of the token.
         owner: String,
     },
-    /// Refused revocation.
+    /// The token stays valid.
     Refused {
         /// Reason for the refusal.
         why: String,

@@ -57,7 +57,7 @@ export async function copyText(button: HTMLElement, text: string, source: Elemen
   }
 }
 
-/** Makes each button `[data-copy]` copy the text beside it. */
+/** Makes each button `[data-copy]` copy the text next to it. */
 export function enableCopyButtons(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
     const lines = find('pre', button.parentElement!);

@@ -260,7 +260,7 @@ impl Lobby {
         }
     }
 
-    /// Calls the joins whose rest has ended by `now`. Returns false if there are none.
+    /// Calls the joins whose rest ended by `now`. Returns false if no rest ended.
     pub(super) fn end_rests(&mut self, now: u64) -> bool {
         let resting = self.resting.split_off(&(now + 1, String::new()));
         let rested = std::mem::replace(&mut self.resting, resting);

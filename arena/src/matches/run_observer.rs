@@ -11,7 +11,7 @@ pub trait RunObserver: Send + Sync {
     /// Called when a match is removed. An unfinished match of a run stays in the store.
     fn on_removal(&self, id: &str);
 
-    /// Returns true if a run pauses while one of its agents is away. A tournament goes on: the agent loses its matches.
+    /// Returns true if a run pauses while one of its agents is away. A tournament continues: the agent loses its matches.
     fn waits_for_agents(&self, run: &str) -> bool;
 
     /// Called when a run pauses: its pending matches are removed.

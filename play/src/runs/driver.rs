@@ -162,6 +162,13 @@ fn players_of(block: &Block) -> BTreeSet<usize> {
     block.matches.iter().flat_map(|due| &due.seats).copied().collect()
 }
 
+/// Counts a match that the failure of a player ended.
+fn count_failure(schedule: &dyn RunSchedule, record: &Record, failures: &mut HashMap<usize, u64>) {
+    if let Some(who) = schedule.failed(record) {
+        *failures.entry(who).or_default() += 1;
+    }
+}
+
 /// Finished match, with the channel that notifies the match's thread once the match is recorded.
 type Handover = (FinishedMatch, mpsc::Sender<()>);
 
@@ -183,9 +190,7 @@ impl Driver<'_> {
         let (failures, spoiled) = (HashMap::new(), Vec::new());
         let mut keeper =
             Keeper { driver: self, begun, records: past.records, failures, spoiled, end: None, news: &mut news };
-        for record in &keeper.records {
-            self.schedule.failed(record).into_iter().for_each(|who| *keeper.failures.entry(who).or_default() += 1);
-        }
+        keeper.records.iter().for_each(|record| count_failure(self.schedule, record, &mut keeper.failures));
         loop {
             keeper.check_budget()?;
             if let Some(end) = keeper.end {
@@ -455,7 +460,7 @@ impl Keeper<'_, '_> {
         } else if let Some(why) = &finished.played.failure {
             folder.log("forfeit", Some(&record.header.episode), Some(why))?;
         }
-        schedule.failed(&record).into_iter().for_each(|who| *self.failures.entry(who).or_default() += 1);
+        count_failure(*schedule, &record, &mut self.failures);
         (self.news)(RunNews::Match(&record));
         self.records.push(record);
         Ok(())

@@ -52,11 +52,12 @@ impl MatchSelection {
         }
     }
 
-    /// Returns the conditions with the names of agents in place of roles.
+    /// Returns the conditions with the names of agents in place of roles. A role without agents stays in its condition,
+    /// which no match fulfills.
     pub(super) fn with_names(&self, suite: &Suite) -> Self {
         let roles = suite.assigned_roles();
-        let names = |text: &String| match text.strip_prefix('@') {
-            Some(role) => roles.get(role).into_iter().flatten().map(|agent| agent.name.clone()).collect(),
+        let names = |text: &String| match text.strip_prefix('@').and_then(|role| roles.get(role)) {
+            Some(agents) => agents.iter().map(|agent| agent.name.clone()).collect(),
             None => vec![text.clone()],
         };
         MatchSelection { opponent: self.opponent.iter().flat_map(names).collect(), ..self.clone() }
@@ -87,4 +88,19 @@ fn is_variant(agent: &str, variant: &str) -> bool {
     let of_part = agent.strip_suffix(')').and_then(|name| name.rsplit_once(": ")).map(|(_, own)| own);
     let of_suite = agent.split_once(" / ").map(|(_, own)| own.split(" (").next().unwrap_or(own));
     of_part == Some(variant) || of_suite == Some(variant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn role_without_agents_selects_no_match() {
+        let mut suite = Suite::parse(Suite::builtin_text("reference").unwrap(), &ludex_games::builtin()).unwrap();
+        let select = MatchSelection { opponent: vec!["@reference".to_owned()], ..MatchSelection::default() };
+        let names: Vec<String> = suite.assigned_roles()["reference"].iter().map(|agent| agent.name.clone()).collect();
+        assert_eq!(select.with_names(&suite).opponent, names);
+        suite.roles.iter_mut().for_each(|role| role.agents.clear());
+        assert!(!select.with_names(&suite).is_empty(), "without conditions, all matches are selected");
+    }
 }

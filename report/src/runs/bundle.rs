@@ -273,6 +273,7 @@ mod tests {
             assert!(unread.len() > packed.len() / 2, "{name}: {} of {} bytes are unread", unread.len(), packed.len());
         }
     }
+
     #[test]
     fn damaged_end_of_bundle_is_refused() {
         let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::best()));

@@ -30,6 +30,7 @@ const MAILBOX: usize = 1024;
 
 /// Maximum size in bytes of an agent's version and model, which are in every record of the agent.
 const TEXT_BYTES: usize = 200;
+
 /// Maximum time for an older connection to hand over the session to a newer one.
 const HAND_OVER: Duration = Duration::from_secs(5);
 

@@ -25,7 +25,7 @@ struct Bot {
     over: bool,
 }
 
-/// Match and seat.
+/// Id of a match, and number of a seat in it.
 type SeatKey = (String, i64);
 
 /// Seat of the bot in a match.

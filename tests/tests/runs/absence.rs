@@ -30,7 +30,7 @@ enum Manner {
     Silent,
     /// Sends only illegal moves.
     Cheats,
-    /// Resigns every match.
+    /// Resigns each match at its first turn.
     Resigns,
 }
 
@@ -64,7 +64,7 @@ async fn play(address: SocketAddr, name: String, manner: Manner, thought: Durati
 
 /// Plays a tournament of clients, and returns its standings by name, its records, and the time until its last match ended.
 async fn cup(format: Value, manners: &[Manner], thought: Duration) -> (BTreeMap<String, Value>, Vec<Record>, Duration) {
-    // Sessions end long before the grace time of the tournament, and the tournament goes on without them.
+    // Sessions end long before the grace time of the tournament, and the tournament continues without them.
     let server = Server::start(|config| config.limits.grace_ms = 100).await;
     let names: Vec<String> = manners.iter().enumerate().map(|(k, manner)| format!("{manner:?}{k}")).collect();
     let entrants: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
@@ -160,7 +160,7 @@ async fn round_robin_does_not_wait_for_absent_clients() {
     assert_eq!(out, listed);
     let kind = |kind: &str| table.keys().filter(|name| name.starts_with(kind)).map(String::as_str).collect();
     let bad: BTreeSet<&str> = BTreeSet::union(&kind("Leaves"), &kind("Cheats")).copied().collect();
-    assert_eq!(out, bad, "those that left or cheated, and nobody else");
+    assert_eq!(out, bad, "those that left or cheated, and no others");
     assert!(failures.iter().all(|(name, &n)| !name.starts_with("Cheats") || n == STRIKES), "{failures:?}");
     let counted = records.iter().filter(|record| (0..2).all(|seat| !out.contains(name(record, seat))));
     let by_hand = points(counted);
@@ -188,7 +188,7 @@ async fn swiss_rounds_do_not_wait_for_absent_clients() {
     }
     let silent = table.iter().find(|(name, _)| name.starts_with("Silent")).expect("a silent client").1;
     assert!(!silent["out"].is_null() && silent["rank"].is_null(), "{silent}");
-    // Due matches of a disqualified entrant are walkovers, which nobody waits for.
+    // Due matches of a disqualified entrant are walkovers and are not waited for.
     let walkover = |record: &&Record| {
         let loser = record.footer.at_fault.map(|seat| name(record, seat as usize));
         let left = loser.is_some_and(|name| ["Leaves", "Silent", "Cheats"].iter().any(|kind| name.starts_with(kind)));

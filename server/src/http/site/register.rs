@@ -148,7 +148,7 @@ async fn entered<T: DeserializeOwned>(
     }
 }
 
-/// Returns the HTTP status and the house's error object for a refused registration.
+/// Returns the HTTP status and the error object for a refused registration.
 fn refusal_of(error: &RegistrationError) -> (StatusCode, Refusal) {
     let refusal = |code, path: &str| Refusal::new(code, error.to_string()).path(path);
     match error {

@@ -313,7 +313,7 @@ impl<'a> ScriptServer<'a> {
     /// Checks an `ack` for the current match.
     fn acknowledged(&self, ack: &Ack) -> Result<(), CheckFault> {
         let Some(table) = self.table.as_ref().filter(|table| table.id == ack.match_id) else { return Ok(()) };
-        let held = self.named(table, ack.seat, "acknowledged messages")?;
+        let held = self.find_seat(table, ack.seat, "acknowledged messages")?;
         let told = held.told.unwrap_or(0);
         if ack.seq <= told {
             return Ok(());
@@ -323,11 +323,16 @@ impl<'a> ScriptServer<'a> {
     }
 
     /// Returns the seat that a message names; `did` describes the message.
-    fn named<'t>(&self, table: &'t ScriptMatch, seat: Option<u32>, did: &str) -> Result<&'t ScriptSeat, CheckFault> {
+    fn find_seat<'t>(
+        &self,
+        table: &'t ScriptMatch,
+        seat: Option<u32>,
+        did: &str,
+    ) -> Result<&'t ScriptSeat, CheckFault> {
         let name = seat.map_or_else(|| "without `seat`".to_owned(), |seat| format!("for seat {seat}"));
-        let held: Vec<String> = table.held().iter().map(Seat::to_string).collect();
+        let held: Vec<String> = table.seat_numbers().iter().map(Seat::to_string).collect();
         let expected = format!("a seat of the client: {}", held.join(" or "));
-        table.named(seat).ok_or_else(|| CheckFault::new(5, format!("{did} {name}"), expected))
+        table.seat_or_only(seat).ok_or_else(|| CheckFault::new(5, format!("{did} {name}"), expected))
     }
 
     async fn greet(&mut self, wire: &mut ScriptSocket, id: Option<Id>, hello: &Hello) -> Go<()> {

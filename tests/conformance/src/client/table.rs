@@ -74,7 +74,7 @@ impl ScriptMatch {
             log: Vec::new(),
             over: false,
         };
-        for seat in table.held() {
+        for seat in table.seat_numbers() {
             let start = MatchStart { seat: Some(seat as u32), ..start.clone() };
             table.push(seat, Some(MatchFrame::MatchStart(Box::new(start))));
         }
@@ -83,7 +83,7 @@ impl ScriptMatch {
     }
 
     /// Returns the seat that a client's message names. The name may be absent if the client has one seat.
-    pub fn named(&self, seat: Option<u32>) -> Option<&ScriptSeat> {
+    pub fn seat_or_only(&self, seat: Option<u32>) -> Option<&ScriptSeat> {
         match (seat, self.seats.as_slice()) {
             (None, [only]) => Some(only),
             (None, _) => None,
@@ -100,7 +100,7 @@ impl ScriptMatch {
     }
 
     /// Returns the seats of the client, in ascending order.
-    pub fn held(&self) -> Vec<Seat> {
+    pub fn seat_numbers(&self) -> Vec<Seat> {
         self.seats.iter().map(|held| held.seat).collect()
     }
 
@@ -118,7 +118,7 @@ impl ScriptMatch {
                 acting => {
                     self.chosen = vec![None; self.game.spec().players as usize];
                     let (own, others): (Vec<Seat>, Vec<Seat>) =
-                        acting.seats().iter().partition(|seat| self.held().contains(seat));
+                        acting.seats().iter().partition(|seat| self.seat_numbers().contains(seat));
                     for seat in others {
                         let Some(action) = self.mild(seat) else { return self.end(EndReason::InfraError, None) };
                         self.chosen[seat] = Some(ParsedMove::Action(action));
@@ -170,7 +170,7 @@ impl ScriptMatch {
         for (seat, chosen) in chosen.iter().enumerate() {
             if let Some(chosen) = chosen {
                 self.announce(
-                    |viewer| seen(&*before, viewer, seat, chosen),
+                    |viewer| view_move(&*before, viewer, seat, chosen),
                     |action, text| EventKind::Move { seat: seat as u32, action, text, ms: 1, forced: false },
                 );
             }
@@ -211,7 +211,7 @@ impl ScriptMatch {
 
     /// Accepts a move of the client. Once all acting seats have moved, plays on to the client's next turn.
     pub fn accept(&mut self, seat: Seat, given: ParsedMove) -> ServerMessage {
-        let text = seen(&*self.state, Viewer::Seat(seat), seat, &given).text.unwrap_or_default();
+        let text = view_move(&*self.state, Viewer::Seat(seat), seat, &given).text.unwrap_or_default();
         let action = match &given {
             ParsedMove::Action(action) => Some(*action),
             ParsedMove::Document(_) => None,
@@ -256,7 +256,7 @@ impl ScriptMatch {
             salt: None,
             record: format!("/episodes/{}", self.id),
         };
-        for seat in self.held() {
+        for seat in self.seat_numbers() {
             let end = MatchEnd { seat: Some(seat as u32), ..end.clone() };
             self.push(seat, Some(MatchFrame::MatchEnd(Box::new(end))));
         }
@@ -265,7 +265,7 @@ impl ScriptMatch {
 }
 
 /// Returns the part of a move that `viewer` may see.
-fn seen(before: &dyn DynState, viewer: Viewer, seat: Seat, given: &ParsedMove) -> EventView {
+fn view_move(before: &dyn DynState, viewer: Viewer, seat: Seat, given: &ParsedMove) -> EventView {
     match given {
         ParsedMove::Action(action) => before.seen(viewer, Mover::Seat(seat), *action),
         ParsedMove::Document(document) => before.observe_document(viewer, seat, document),

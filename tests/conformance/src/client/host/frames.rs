@@ -20,7 +20,7 @@ impl ScriptServer<'_> {
         if matches!(self.script.trouble, Disturbance::Resync | Disturbance::Ended { resync: true }) && self.done {
             seen.clear();
         }
-        let seats = table.held();
+        let seats = table.seat_numbers();
         let fresh = |message: &&ScriptFrame| seen.get(&message.seat).is_some_and(|&seen| message.seq > seen);
         let missed: Vec<ScriptFrame> = table.log.iter().filter(fresh).cloned().collect();
         for &seat in seats.iter().filter(|&seat| !seen.contains_key(seat)) {

@@ -60,7 +60,7 @@ impl ScriptServer<'_> {
         let (Some(given), true) = (act.as_move(), act.match_id == table.id) else {
             return Err(CheckFault::new(5, format!("acted in {:?}", act.match_id), format!("{:?}", table.id)));
         };
-        let held = self.named(table, act.seat, "acted")?;
+        let held = self.find_seat(table, act.seat, "acted")?;
         let (seat, key) = (held.seat, held.key(act));
         if let Some((first, before)) = held.acts.get(&key) {
             let same =
@@ -89,7 +89,8 @@ impl ScriptServer<'_> {
         self.note(id, &message)?;
         let at = match &message {
             ClientMessage::Act(act) => {
-                let seat = self.table.as_ref().and_then(|table| table.named(act.seat)).map_or(0, |held| held.seat);
+                let seat =
+                    self.table.as_ref().and_then(|table| table.seat_or_only(act.seat)).map_or(0, |held| held.seat);
                 Place::GotAct(seat, act.turn)
             }
             other => Place::Other(format!("got {}", kind(other))),
@@ -207,7 +208,9 @@ impl ScriptServer<'_> {
         let Some(table) = &mut self.table else {
             return Err(CheckFault::new(5, "sent an `act` without a match", "a `join` first").into());
         };
-        let Some(seat) = table.named(act.seat).filter(|_| !table.over).map(|held| held.seat) else { return Ok(over()) };
+        let Some(seat) = table.seat_or_only(act.seat).filter(|_| !table.over).map(|held| held.seat) else {
+            return Ok(over());
+        };
         match &act.document {
             None if self.script.documents() => {
                 let did = format!("answered turn {} with {}", act.turn, act_text(act));

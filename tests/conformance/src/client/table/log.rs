@@ -22,7 +22,7 @@ impl ScriptMatch {
     pub fn cursors(&self, seen: &BTreeMap<String, SeenFrames>) -> BTreeMap<Seat, u64> {
         let only = self.seats.len() == 1;
         let of = |seat: Seat| Some((seat, seen.get(&self.id)?.of(seat as u32, only)?));
-        self.held().into_iter().filter_map(of).collect()
+        self.seat_numbers().into_iter().filter_map(of).collect()
     }
 
     /// Adds the next message about a seat and returns its number. `None` is an event of an unknown kind.
@@ -44,7 +44,7 @@ impl ScriptMatch {
         seen: impl Fn(Viewer) -> EventView,
         kind: impl Fn(Option<Action>, String) -> EventKind,
     ) {
-        for seat in self.held() {
+        for seat in self.seat_numbers() {
             let EventView { action, text } = seen(Viewer::Seat(seat));
             if let Some(text) = text {
                 let (match_id, viewer) = (self.id.clone(), Some(seat as u32));

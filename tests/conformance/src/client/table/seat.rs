@@ -10,7 +10,7 @@ use ludex_protocol::{Id, Move};
 /// Seat of the client, with its own numbering of turns and messages.
 pub(in crate::client) struct ScriptSeat {
     pub seat: Seat,
-    /// Pending turn.
+    /// Turn that the client has not answered yet.
     pub open: Option<TurnFrame>,
     /// Sequence number of the last message about the seat that was sent on any connection.
     pub told: Option<u64>,
