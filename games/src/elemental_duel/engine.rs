@@ -58,6 +58,7 @@ impl PlanEngine for ElementalDuelEngine {
             ),
         ],
         ladder: LADDER,
+        rules: 2,
         ..GameInfo::new("elemental_duel", "Elemental duel", include_str!("../elemental_duel.md"))
     };
     const SIDES: [&'static str; 2] = ["invader", "defender"];
@@ -119,7 +120,7 @@ impl PlanEngine for ElementalDuelEngine {
                 if at / ELEMENTS == side & 1 {
                     cost += SKILLS[at][usize::from(number)].cost;
                 }
-                if element.is_none_or(|e| place(side, e) != at) {
+                if NAMES[at] != name {
                     wrong = true;
                 } else if let Some(own) = own.get_mut(n) {
                     *own = Some(number);

@@ -472,7 +472,7 @@ impl<L: BattleLog> Field<'_, L> {
                 strike(self, u64::from(if low { base + more } else { base }));
             }
             Skill::Announces(base, more) => {
-                let lost = self.lost_tenths(user);
+                let lost = self.lost_tenths(target);
                 strike(self, u64::from(base) + u64::from(more) * lost);
             }
             Skill::Sacrifices(part) => self.sacrifice(user, target, part as i32),

@@ -52,7 +52,7 @@ pub enum Skill {
     Guards(u32),
     /// A hit with a bonus if the target has less than half its HP.
     Siphons(u32, u32),
-    /// A hit with a bonus for each tenth of the user's HP that has been lost.
+    /// A hit with a bonus for each full tenth of its HP that the target had lost before the hit.
     Announces(u32, u32),
     /// A percentage of the user's HP that the user pays; the target loses twice as much.
     Sacrifices(u32),
@@ -136,7 +136,7 @@ pub static SKILLS: [[SkillRow; KINDS]; 2 * ELEMENTS] = [
         skill("fear_whisper", 1, Guards(10), "the user takes 10 % less for 3 rounds", &["shield"]),
         skill("soul_siphon", 2, Siphons(25, 15), "25, +15 if the target is below 50 % HP", &["burst"]),
         skill("night_ambush", 2, Exposes(20, 20), "20, and the target takes +20 % to the end of the next round", &["control"]),
-        skill("final_announcment", 3, Announces(45, 5), "45, +5 per full 10 % HP that the user has lost", &["burst"]),
+        skill("final_announcment", 3, Announces(45, 5), "45, +5 per full 10 % HP that the target has lost", &["burst"]),
         skill("void_assimilation", 3, Sacrifices(20), "the user pays 20 % of its HP; the target loses twice that, past shields and reductions", &["burst", "anti-special"]),
     ],
     [

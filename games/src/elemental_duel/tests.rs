@@ -294,13 +294,23 @@ fn night_ambush_raises_damage_taken() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",14,0,128] ["heal","i0",0,100]"#);
 }
 
-/// The hit deals 45, plus 5 for each tenth of HP that the user has lost: two tenths after 20 of 100, then four.
+/// The hit deals 45, plus 5 for each tenth of its HP that the target had lost: two tenths after 45 of 160, then six.
 #[test]
 fn final_announcment_deals_more_with_lost_health() {
     let log = two(USUAL, "Dark final_announcment x3", "Earth earth_shock x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",45,0,115]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",55,0,60]"#);
-    acts(&log, "i0", 3, r#"["hit","i0","d0",65,0,-5] ["out","d0"]"#);
+    acts(&log, "i0", 3, r#"["hit","i0","d0",75,0,-15] ["out","d0"]"#);
+}
+
+/// In the first round the target has lost 24 of 160 HP, one full tenth, and the user nothing.
+#[test]
+fn final_announcment_counts_loss_of_target() {
+    let invaders = "Fire flame_splash x3; Water stream_pierce x3; Dark final_announcment x3";
+    let defenders = "Wood parasitic_seed x3; Earth quicksand_trap x3; Light divine_sword x3";
+    let log = fight([100, 160], invaders, defenders);
+    acts(&log, "i2", 1, r#"["hit","i2","d0",50,0,86]"#);
+    assert_eq!(log.last(), Some(&json!(["end", "invader", "wiped_out", 6])));
 }
 
 /// The user pays 20 % of 100 HP, then of 80. The target loses twice that amount despite sanctuary, shield and armor.

@@ -14,7 +14,7 @@ pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         "could_play",
         FLAG,
-        "for each move after the auction: 1 if the seat had a legal play, so that a pass was voluntary; else 0",
+        "for each move after the auction: 1 if the seat could choose between a play and a pass; else 0",
         SOURCE,
     ),
     MarkDoc::new(
@@ -33,7 +33,7 @@ impl FightTheLandlord {
         if out.wants("could_play") {
             let mut plays = Count::default();
             self.plays.find(before.hands[seat], self.top(before), &mut plays);
-            out.flag(seat, "could_play", plays.0 > 0);
+            out.flag(seat, "could_play", plays.0 > 0 && before.top != 0);
         }
         let landlord = |p: usize| before.landlord != NONE && p == usize::from(before.landlord);
         let last = before.plays().filter(|(_, a)| *a != 0).last().filter(|_| before.top != 0);

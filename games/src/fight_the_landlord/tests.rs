@@ -396,13 +396,13 @@ fn marks_distinguish_forced_and_voluntary_passes() {
         let marks = [("action", serde_json::json!(action)), ("could_play", could.into()), ("after", after.into())];
         marks.map(|(name, value)| serde_json::json!([seat, name, value])).to_vec()
     };
-    assert_eq!(told("3"), wanted(0, "play", 1.0, "lead"));
+    assert_eq!(told("3"), wanted(0, "play", 0.0, "lead"));
     assert_eq!(told("pass"), wanted(1, "pass", 1.0, "opponent"));
     assert_eq!(told("2"), wanted(2, "play", 1.0, "opponent"));
     assert_eq!(told("pass"), wanted(0, "pass", 1.0, "opponent"));
     // p1 has four eights. After its pass p2 leads.
     assert_eq!(told("pass"), wanted(1, "pass", 1.0, "team_mate"));
-    assert_eq!(told("TJQKA"), wanted(2, "play", 1.0, "lead"));
+    assert_eq!(told("TJQKA"), wanted(2, "play", 0.0, "lead"));
     // p0 has 3 to 7 and the jokers.
     assert_eq!(told("BR"), wanted(0, "play", 1.0, "opponent"));
     assert_eq!(told("pass"), wanted(1, "pass", 0.0, "opponent"));

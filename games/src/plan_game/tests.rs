@@ -320,6 +320,9 @@ fn each_violation_is_reported() {
     assert_eq!(duel(["Wood", "Wood", "Light"], [wood, wood, light]), json!(["elements"]));
     assert_eq!(duel(["Wood", "Earth", "Light"], [wood, ["x"; 3], light]), json!(["unknown_name"]));
     assert_eq!(duel(["Wood", "Earth", "Light"], [wood, wood, light]), json!(["wrong_element"]));
+    let fire = ["flame_splash"; 3];
+    assert_eq!(duel(["Fire", "Earth", "Light"], [fire, earth, light]), json!(["elements"]));
+    assert_eq!(duel(["Fire", "Earth", "Light"], [wood, earth, light]), json!(["elements", "wrong_element"]));
     assert_eq!(
         duel(["Wood", "Earth", "Light"], [["poison_vine"; 3], ["earth_pulse"; 3], light]),
         json!(["over_budget"])

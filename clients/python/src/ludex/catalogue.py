@@ -29,5 +29,5 @@ GAMES: dict[str, int] = {
     "iterated_prisoners_dilemma": 1,
     "tower_defense": 1,
     "battle_cards": 1,
-    "elemental_duel": 1,
+    "elemental_duel": 2,
 }

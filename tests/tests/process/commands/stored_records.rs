@@ -23,9 +23,16 @@ fn stored_records() -> String {
 fn records_of_an_earlier_program_verify() {
     let here = folder();
     let text = stored_records();
-    std::fs::write(here.path().join("kept.jsonl"), &text).unwrap();
+    // The rules of this game have changed since.
+    let changed = |line: &&str| line.contains("\"game\":\"elemental_duel\"");
+    let (old, kept): (Vec<&str>, Vec<&str>) = text.lines().partition(changed);
+    std::fs::write(here.path().join("kept.jsonl"), kept.join("\n")).unwrap();
     let said = ludex(here.path(), &["verify", "kept.jsonl"]).well();
-    assert!(said.contains(&format!("{} episodes verified", text.lines().count())), "{said}");
+    assert!(said.contains(&format!("{} episodes verified", kept.len())), "{said}");
+    std::fs::write(here.path().join("old.jsonl"), old.join("\n")).unwrap();
+    let ran = ludex(here.path(), &["verify", "old.jsonl"]);
+    let refused = ran.out.matches("expected rules 2 of elemental_duel").count();
+    assert_eq!((ran.code, refused), (1, old.len()), "{}{}", ran.out, ran.err);
     for game in ludex_games::games() {
         assert!(text.contains(&format!("\"game\":\"{}\"", game.info.id)), "no record of {}", game.info.id);
     }
