@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 /// Timeout that no successful operation reaches; a test that waits this long fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A raw WebSocket connection with JSON frames.
 pub struct Client {
