@@ -55,6 +55,15 @@ impl MarkDoc {
     pub const fn new(name: &'static str, unit: &'static str, formula: &'static str, source: &'static str) -> Self {
         MarkDoc { name, unit, formula, source }
     }
+
+    /// Returns the least and the greatest possible value, if the unit gives them: `1 or 0`, or `A to B`.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        if self.unit == FLAG {
+            return Some([0.0, 1.0]);
+        }
+        let (low, high) = self.unit.split_once(" to ")?;
+        Some([low.parse().ok()?, high.parse().ok()?])
+    }
 }
 
 /// A collector that stores the requested marks. A game checks [`Marks::wants`] before it computes an expensive mark.

@@ -41,6 +41,7 @@ mod length;
 mod level;
 mod loops;
 mod mean;
+mod mean_over_parts;
 mod mirror;
 mod moves;
 mod mssr;
@@ -112,6 +113,7 @@ pub const METRICS: &[Metric] = &[
     table_value::VALUE,
     normalised::NORMALISED,
     mean::MEAN,
+    mean_over_parts::MEAN_OVER_PARTS,
     share::SHARE,
     distinct::DISTINCT,
     quantiles::QUANTILES,
@@ -151,8 +153,12 @@ pub struct Metric {
     pub scope: MetricScope,
     /// Parameters with their defaults.
     pub params: &'static [ParamDef],
+    /// True if the metric needs the cycles or the levels of a plan, which records alone do not have.
+    pub planned: bool,
     /// Names of the marks that the metric always reads, whatever its arguments.
     pub marks: &'static [&'static str],
+    /// Function that checks the arguments together; each single argument is already valid.
+    pub check: fn(&Args) -> Result<(), String>,
     /// Function that computes the value; returns `None` without data.
     pub of: fn(&Rows, &Args) -> Option<Value>,
 }
@@ -192,7 +198,7 @@ pub struct MetricResult {
 }
 
 impl Metric {
-    /// Default field values: agent scope, three decimals, no unit, no parameters and no marks.
+    /// Default field values: agent scope, three decimals, no unit, no parameters, no plan and no marks.
     const DEFAULT: Metric = Metric {
         id: "",
         title: "",
@@ -202,7 +208,9 @@ impl Metric {
         source: "",
         scope: MetricScope::Agent,
         params: &[],
+        planned: false,
         marks: &[],
+        check: |_| Ok(()),
         of: |_, _| None,
     };
 
@@ -236,6 +244,7 @@ impl MetricQuery {
             MetricQuery::new(&MetricSpec::parse(inner)?)
                 .map_err(|why| format!("metric {}: {} = {inner:?}: {why}", ask.id, param.name))?;
         }
+        (metric.check)(&args).map_err(|why| format!("metric {}: {why}", ask.id))?;
         Ok(MetricQuery { metric, args })
     }
 

@@ -64,6 +64,8 @@ pub struct SeatResult {
     pub answers: Answers,
     /// Number of the seat's refused attempts.
     pub refused: u64,
+    /// Number of the seat's own moves.
+    pub turns: u32,
     /// Durations of the agent's own moves in milliseconds. Excludes forced moves and turns without a move.
     pub times: Moments,
     /// Tokens of the agent's replies.
@@ -85,6 +87,7 @@ impl SeatResult {
             hand_scores: Vec::new(),
             answers: Answers::default(),
             refused: 0,
+            turns: 0,
             times: Moments::default(),
             tokens: TokenUse::default(),
             spent: SeatCost::default(),
@@ -202,6 +205,7 @@ impl GameResult {
             seat.tokens.take(m);
             seat.spent.take(m);
             seat.refused += m.tries.len() as u64;
+            seat.turns += 1;
             if is_own(m) {
                 seat.times.push(m.ms as f64);
             }

@@ -306,6 +306,15 @@ impl<'a> Rows<'a> {
         (0..here.len()).filter(|&part| here[part]).collect()
     }
 
+    /// Returns the least and the greatest possible value of a mark, if all games of these rows that have the mark agree.
+    pub fn mark_range(&self, mark: &str) -> Option<[f64; 2]> {
+        let games = self.parts_here().into_iter().filter_map(|part| self.table.parts[part].game.clone());
+        let docs = games.filter_map(|game| game.marks_docs().iter().find(|doc| doc.name == mark).copied());
+        let ranges: Vec<_> = docs.map(|doc| doc.range()).collect();
+        let first = ranges.first().copied().flatten();
+        first.filter(|_| ranges.iter().all(|range| *range == first))
+    }
+
     /// Returns the agents with matches or values in these rows, in the order of the plan.
     pub fn agents_here(&self) -> Vec<usize> {
         let mut here = vec![false; self.table.agents.len()];

@@ -98,6 +98,16 @@ pub struct Suite {
     /// Tables and figures of reports, in order.
     #[serde(default, rename = "figure", skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,
+    /// Id of the figure with the suite's main result, which comes first in reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<String>,
+    /// False if anchored ratings say nothing about the results of the suite. Reports then omit the leaderboard of ratings.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub ratings: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -407,7 +417,12 @@ impl Suite {
             figure.select.check(self).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
             figure.check(&known).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
         }
-        Ok(())
+        match self.headline.as_ref().filter(|id| !ids.contains(id)) {
+            Some(id) => {
+                Err(SuiteError(format!("headline: unknown figure {id:?}{}", did_you_mean(id, &Vec::from_iter(&ids)))))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Replaces the roles in the conditions of figures and summaries by the names of their agents.

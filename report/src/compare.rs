@@ -1,7 +1,7 @@
 //! Paired comparison of two agents: their results on the same seeds, on the same seats, against the same opponents.
 //!
 //! Two matches with equal settings, one of each agent, are a **pair**. Both have the same luck of seed and seat, which
-//! cancels out of the difference. This module does not read files: each [`ComparedMatch`] is a match of one agent.
+//! cancels out of the difference. Each [`ComparedMatch`] is a match of one agent.
 //!
 //! **Difference.** The mean of the differences `d` of the pairs. Pairs on one seed are not independent trials (the same
 //! cards with seats swapped, the same deal against several opponents), so they form a block, and the standard error is
@@ -33,7 +33,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ludex_protocol::record::Outcome;
+use ludex_referee::VerifiedRecord;
 use ludex_referee::distribution::{student_95, student_p};
+use ludex_referee::outcome::is_competitive;
 use ludex_referee::rating::table::Interval;
 use ludex_referee::relation::pearson;
 use serde::Serialize;
@@ -52,6 +55,42 @@ pub struct ComparedMatch {
     pub score: Option<f64>,
     /// Return of the agent, as a mean over its seats.
     pub payoff: f64,
+}
+
+impl ComparedMatch {
+    /// Returns a verified match from the view of an agent. `None` if the agent has no seat or all seats, or if the record
+    /// has no seed.
+    pub fn of(game: &VerifiedRecord, part: &str, agent: &str) -> Option<ComparedMatch> {
+        let record = game.record();
+        let footer = &record.footer;
+        let seats = &record.header.seats;
+        let own: Vec<usize> = (0..seats.len()).filter(|&k| seats[k].name == agent).collect();
+        if own.is_empty() || own.len() == seats.len() {
+            return None;
+        }
+        let opponent = |k: usize| {
+            let seat = &seats[k];
+            (!own.contains(&k)).then(|| seat.spec.clone().unwrap_or_else(|| seat.name.clone()))
+        };
+        let score = |k: &usize| match footer.outcome.get(*k)? {
+            Outcome::Win => Some(1.0),
+            Outcome::Draw => Some(0.5),
+            Outcome::Loss => Some(0.0),
+            Outcome::None => None,
+        };
+        let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
+        // Only competitive games have scores.
+        let scores: Option<Vec<f64>> = own.iter().map(score).collect();
+        let scores = scores.filter(|_| is_competitive(&**game.game()));
+        Some(ComparedMatch {
+            part: part.to_owned(),
+            game: game.spec().string.clone(),
+            seats: (0..seats.len()).map(opponent).collect(),
+            seed: game.seed()?,
+            score: scores.map(mean),
+            payoff: mean(own.iter().map(|&k| footer.returns.get(k).copied().unwrap_or_default()).collect()),
+        })
+    }
 }
 
 /// Result of McNemar's test. Only a score of 1 counts as a win.

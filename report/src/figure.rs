@@ -23,6 +23,8 @@ mod write;
 
 pub(crate) use self::write::text;
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use self::data::Data;
@@ -95,8 +97,13 @@ impl RenderedFigure {
         // Pages are plain data, so serialization cannot fail.
         let json = serde_json::to_string_pretty(self).unwrap_or_default();
         out.push((format!("{id}.json"), format!("{json}\n")));
-        for (k, page) in self.pages.iter().enumerate() {
-            let name = if self.pages.len() > 1 { format!("{id}-{}", k + 1) } else { id.clone() };
+        let mut known = BTreeSet::new();
+        for page in &self.pages {
+            let name = if self.pages.len() > 1 { format!("{id}-{}", file_part(&page.name)) } else { id.clone() };
+            let mut numbered = (2..).map(|k| format!("{name}-{k}"));
+            let name = std::iter::once(name.clone()).chain(&mut numbered).find(|name| !known.contains(name));
+            let name = name.unwrap_or_default();
+            known.insert(name.clone());
             out.push((format!("{name}.csv"), page.data.to_csv()));
             out.push((format!("{name}.tex"), page.data.to_latex()));
             let drawn = self.draw(page);
@@ -106,6 +113,17 @@ impl RenderedFigure {
         }
         out
     }
+}
+
+/// Longest part of a file name that a page's name gives, in characters.
+const LONGEST: usize = 60;
+
+/// Returns the name of a page as a part of file names: lowercase letters and digits, and `_` in place of the rest.
+fn file_part(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let name = words.collect::<Vec<_>>().join("_").to_ascii_lowercase();
+    let name: String = name.chars().take(LONGEST).collect();
+    if name.is_empty() { "page".to_owned() } else { name }
 }
 
 /// Colors of a standalone drawing.

@@ -7,11 +7,13 @@ mod cells;
 mod layouts;
 mod metric_inputs;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use cells::Cells;
 use ludex_protocol::record::{AgentKind, EndReason};
 use ludex_referee::metric::MetricQuery;
+use ludex_referee::rating::table::Tally;
 use ludex_referee::result::SeatResult;
 use ludex_referee::rows::{MetricMatch, ResultTable, RowAgent, RowPart, RowValue, Rows};
 
@@ -78,6 +80,8 @@ pub struct Import {
     parts: Vec<String>,
     matches: Vec<ImportedMatch>,
     values: Vec<RowValue>,
+    /// Parts of which the table tells whether a draw is the best possible result at the top level.
+    drawn: BTreeMap<usize, bool>,
 }
 
 /// Match of a table.
@@ -117,6 +121,7 @@ impl Import {
             parts: Vec::new(),
             matches: Vec::new(),
             values: Vec::new(),
+            drawn: BTreeMap::new(),
         };
         (layout.read)(&mut import, &cells, directed)?;
         Ok(import)
@@ -147,9 +152,13 @@ impl Import {
             mirror: &[],
             seats: &[],
         };
+        let part = |(part, id): (usize, &String)| {
+            let drawn = self.drawn.get(&part).copied().unwrap_or_default();
+            RowPart { drawn, ..RowPart::of_table(id) }
+        };
         Rows::new(ResultTable {
             agents: self.agents.clone(),
-            parts: self.parts.iter().map(|id| RowPart::of_table(id)).collect(),
+            parts: self.parts.iter().enumerate().map(part).collect(),
             matches: self.matches.iter().map(|game| MetricMatch { seats: &game.seats, ..of(game) }).collect(),
             values: self.values.clone(),
             fixed: Vec::new(),
@@ -161,7 +170,31 @@ impl Import {
     /// # Errors
     /// Returns an error that lists the missing columns, or states that the metric needs records.
     pub fn feeds(&self, asked: &MetricQuery) -> Result<(), ImportError> {
-        metric_inputs::check(self.layout, &self.columns, asked).map_err(ImportError::whole)
+        metric_inputs::check(self.layout, &self.columns, asked).map_err(ImportError::whole)?;
+        self.check_draws(asked).map_err(ImportError::whole)
+    }
+
+    /// Checks that no agent has a progress of 0 at the top level only because the table does not tell what draws mean.
+    fn check_draws(&self, asked: &MetricQuery) -> Result<(), String> {
+        if asked.metric.id != "level" || !asked.args.is("drawn", "part") {
+            return Ok(());
+        }
+        let top =
+            |part: usize| self.matches.iter().filter(|game| game.part == part).filter_map(|game| game.level).max();
+        for part in (0..self.parts.len()).filter(|part| !self.drawn.contains_key(part)) {
+            let mut tallies: BTreeMap<usize, Tally> = BTreeMap::new();
+            let at_top = self.matches.iter().filter(|game| game.valid && game.part == part && game.level == top(part));
+            at_top.for_each(|game| tallies.entry(game.players[0]).or_default().add(game.scores[0]));
+            if let Some((agent, tally)) = tallies.iter().find(|(_, tally)| tally.wins == 0 && tally.draws > 0) {
+                let (agent, part) = (&self.agents[*agent].name, &self.parts[part]);
+                return Err(format!(
+                    "level: {agent} drew {} and won none of its matches at the top level of {part}, so the table must tell if a draw is \
+                     the best possible result there: expected a column drawn (yes or no), or --metric-arg drawn=yes or drawn=no",
+                    tally.draws
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn agent(&mut self, name: &str, candidate: bool) -> usize {

@@ -22,8 +22,9 @@ struct Line {
 /// labels.
 ///
 /// # Errors
-/// Returns an error with the line number for the first invalid line, or for a label of a missing episode or seat.
-pub fn put(text: &str, results: &mut [GameResult]) -> Result<usize, String> {
+/// Returns an error with the line number for the first invalid line, and for a label that cannot apply: of an unknown
+/// episode, seat or turn, or of a match that does not count.
+pub fn put(text: &str, results: &mut [GameResult], counts: impl Fn(&GameResult) -> bool) -> Result<usize, String> {
     let places: HashMap<String, usize> =
         results.iter().enumerate().map(|(k, game)| (game.episode.clone(), k)).collect();
     let mut count = 0;
@@ -32,9 +33,16 @@ pub fn put(text: &str, results: &mut [GameResult]) -> Result<usize, String> {
         let Line { episode, seat, turn, label } = serde_json::from_str(line).map_err(|e| wrong(e.to_string()))?;
         let game = places.get(&episode).map(|&k| &mut results[k]);
         let game = game.ok_or_else(|| wrong(format!("unknown episode {episode:?}")))?;
+        if !counts(game) {
+            return Err(wrong(format!("expected a match that counts, got {episode:?}")));
+        }
         let seats = game.seats.len();
         let seat =
             game.seats.get_mut(seat).ok_or_else(|| wrong(format!("expected a seat below {seats}, got {seat}")))?;
+        // The turn after the last move is the one in which a refused attempt ended the match.
+        if turn > seat.turns {
+            return Err(wrong(format!("expected a turn from 0 to {}, got {turn}", seat.turns)));
+        }
         seat.marks.push(SeatMark { name: LABEL.into(), value: MarkValue::Text(label), turn });
         count += 1;
     }
@@ -58,7 +66,7 @@ mod tests {
         };
         let text =
             [line(0, 0, "endgame"), line(0, 0, "factual"), line(0, 1, "endgame"), line(1, 0, "factual")].concat();
-        assert_eq!(put(&text, &mut games), Ok(4));
+        assert_eq!(put(&text, &mut games, |_| true), Ok(4));
         let options = RatingOptions { unrated: true, ..RatingOptions::default() };
         let own = MetricQuery::parse("labels").unwrap().of(&rows(&games, &options).of_agent(0));
         let Some(Value::Shares(shares)) = own else { panic!("no labels") };
@@ -68,9 +76,12 @@ mod tests {
             (line(2, 0, "x"), "line 1: expected a seat below 2, got 2"),
             (text.clone() + "{}", "line 5: missing field"),
             (line(0, 0, "x").replace(&name, "other"), "line 1: unknown episode \"other\""),
+            (line(0, 99, "x"), "line 1: expected a turn from 0 to "),
         ] {
-            let why_not = put(&line, &mut games).unwrap_err();
+            let why_not = put(&line, &mut games, |_| true).unwrap_err();
             assert!(why_not.starts_with(why), "{why_not}");
         }
+        let why_not = put(&line(0, 0, "x"), &mut games, |_| false).unwrap_err();
+        assert!(why_not.starts_with("line 1: expected a match that counts"), "{why_not}");
     }
 }

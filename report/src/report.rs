@@ -10,6 +10,7 @@ mod overview;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ludex_referee::rating::table::Interval;
 use ludex_referee::read::{RecordLines, RejectedRecord};
 use ludex_referee::result::GameResult;
 use ludex_referee::verify::Verifier;
@@ -64,6 +65,10 @@ pub struct Report {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<RenderedFigure>,
 }
+
+/// Function that returns the 95 % interval of the paired difference of the scores of two agents, in the part or in all
+/// parts; `None` if they have too few pairs.
+pub type PairedDifference<'a> = &'a dyn Fn(Option<&str>, [&str; 2]) -> Option<Interval>;
 
 /// Mean rating of an agent over games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -123,12 +128,25 @@ impl Report {
         }
     }
 
-    /// Adds runs, and the figures of their suites, to the report.
-    pub fn with_runs(mut self, runs: Vec<RunHead>, figures: Vec<RenderedFigure>) -> Report {
+    /// Adds runs, and the figures of their suites, to the report. The headlines of the suites come first. `paired` returns
+    /// the 95 % interval of the paired difference of the scores of two agents, in one part or in all parts.
+    pub fn with_runs(mut self, runs: Vec<RunHead>, figures: Vec<RenderedFigure>, paired: PairedDifference) -> Report {
         self.runs = runs;
-        self.figures = overview::boards(&self);
-        self.figures.extend(figures);
+        let (first, rest): (Vec<_>, Vec<_>) = figures.into_iter().partition(|figure| self.is_headline(figure));
+        self.figures = first;
+        self.figures.extend(overview::boards(&self, paired));
+        self.figures.extend(rest);
         self
+    }
+
+    /// Returns true if a figure is the headline of a suite.
+    fn is_headline(&self, figure: &RenderedFigure) -> bool {
+        self.runs.iter().any(|run| figure.id == run.headline || figure.id == format!("{}-{}", run.suite, run.headline))
+    }
+
+    /// Returns true if the report has ratings of use: all reports of records, and those of suites that want them.
+    fn wants_ratings(&self) -> bool {
+        self.runs.is_empty() || self.runs.iter().any(|run| run.ratings)
     }
 
     /// Verifies records and builds the report from the valid records. Invalid records are listed as rejected.
@@ -187,7 +205,8 @@ fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
     let mut agents: BTreeMap<&str, Marks> = BTreeMap::new();
     for scale in scales {
         for a in scale.agents.iter().filter(|a| a.anchored) {
-            let Some(rating) = a.rating else { continue };
+            // A bound has no mean with ratings.
+            let Some(rating) = a.rating.filter(|_| a.bound.is_none()) else { continue };
             let half = a.low.zip(a.high).map(|(low, high)| (high - low) / 2.0);
             agents.entry(&a.name).or_default().entry(&scale.game).or_default().push((rating, half));
         }

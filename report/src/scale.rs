@@ -16,10 +16,10 @@ use ludex_referee::distribution::round_up;
 use ludex_referee::metric::{Measurement, USUAL};
 use ludex_referee::outcome::is_competitive;
 use ludex_referee::rating::PlayedGame;
-use ludex_referee::rating::anchored::{Anchored, RESAMPLES, anchored};
+use ludex_referee::rating::anchored::{Anchored, Bound, RESAMPLES, anchored};
 use ludex_referee::rating::elo::{Elo, elo_courses};
 use ludex_referee::rating::history::RatingHistory;
-use ludex_referee::rating::table::{Tally, crosstable, total};
+use ludex_referee::rating::table::{Interval, Tally, crosstable, total};
 use ludex_referee::rating::trueskill::trueskill;
 use ludex_referee::result::{GameResult, SeatCost, TokenUse};
 use ludex_referee::rows::{MetricMatch, ResultTable, RowAgent, RowPart, Rows, rung};
@@ -127,6 +127,9 @@ pub struct AgentRow {
     pub low: Option<f64>,
     /// Upper end of the 95 % interval.
     pub high: Option<f64>,
+    /// Bound, if the agent lost or won all its games: the rating is known to be below `high`, or above `low`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// Number of blocks that the rating is based on; 0 if the rating is constant or absent.
     pub blocks: usize,
     /// Number of similar blocks that would give an interval of ±30 points ([`REPORTED`]).
@@ -161,6 +164,14 @@ pub struct AgentRow {
     pub tally: Tally,
     /// All metrics by id.
     pub metrics: BTreeMap<&'static str, Measurement>,
+}
+
+impl AgentRow {
+    /// Returns the rating with its interval, or a bound; `None` without an interval.
+    pub fn measured(&self) -> Option<Measurement> {
+        let interval = Interval { value: self.rating?, low: self.low?, high: self.high? };
+        Some(Measurement::of_interval(interval, self.bound, self.blocks as u64))
+    }
 }
 
 /// Identity of an agent: the name, and the spec if the server ran the agent. A client with the name `random` is thus
@@ -205,6 +216,11 @@ pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Sc
 /// part of a suite, and every agent is a candidate. Without a plan, a match of an agent against itself counts once for
 /// each of the agent's seats.
 pub fn rows<'a>(games: &'a [GameResult], options: &RatingOptions) -> Rows<'a> {
+    Rows::new(table(games, options))
+}
+
+/// Returns the matches of [`rows`] as a table.
+pub fn table<'a>(games: &'a [GameResult], options: &RatingOptions) -> ResultTable<'a> {
     let labels = labels(games);
     let agents = Vec::from_iter(labels.keys());
     let mut table = ResultTable {
@@ -223,7 +239,7 @@ pub fn rows<'a>(games: &'a [GameResult], options: &RatingOptions) -> Rows<'a> {
         let players = keys(game).map(|key| agents.partition_point(|a| **a < key)).collect();
         table.matches.push(MetricMatch { order: place, ..MetricMatch::of(game, part, players) });
     }
-    Rows::new(table)
+    table
 }
 
 fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, options: &RatingOptions) -> Scale {
@@ -289,6 +305,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
             rating: rating.map(|r| r.rating),
             low: interval.map(|i| i.low),
             high: interval.map(|i| i.high),
+            bound: rating.and_then(|r| r.bound).filter(|_| interval.is_some()),
             blocks,
             blocks_for_30: interval.and_then(|i| blocks_like((i.high - i.low) / 2.0, blocks, REPORTED)),
             error: rating.filter(|r| r.anchored).and_then(|r| r.error),

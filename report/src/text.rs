@@ -1,5 +1,8 @@
 //! Numbers and names as reports print them.
 
+use ludex_referee::metric::Measurement;
+use ludex_referee::rating::anchored::Bound;
+
 use crate::display;
 
 /// Formats a number with a true minus sign, never as `-0`. Formats a missing number as an en dash.
@@ -7,6 +10,16 @@ pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     match value.filter(|value| value.is_finite()) {
         Some(value) => display::number(value, digits).replace('-', "\u{2212}"),
         None => "\u{2013}".to_owned(),
+    }
+}
+
+/// Formats a measured number; a bound has the sign `<` or `>`.
+pub(crate) fn measured(measure: &Measurement, digits: usize) -> String {
+    let value = number(Some(measure.value), digits);
+    match measure.bound() {
+        Some(Bound::Below) => format!("< {value}"),
+        Some(Bound::Above) => format!("> {value}"),
+        None => value,
     }
 }
 

@@ -5,9 +5,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use ludex_play::runs::report_files;
-use ludex_protocol::record::Outcome;
 use ludex_referee::VerifiedRecord;
-use ludex_referee::outcome::is_competitive;
 use ludex_referee::read::RecordLines;
 use ludex_report::compare::{ComparedMatch, Comparison, ComparisonRow, Difference, NoInterval, compare};
 use ludex_report::runs::archive::Archive;
@@ -148,40 +146,9 @@ pub(super) fn sides_of(
             return None;
         }
         let place = run.place_of(&record.header.episode);
-        side(game, place.map(|found| found.place.part).unwrap_or_default(), name)
+        ComparedMatch::of(game, &place.map(|found| found.place.part).unwrap_or_default(), name)
     };
     good.iter().filter_map(side_of).collect()
-}
-
-fn side(game: &VerifiedRecord, part: String, name: &str) -> Option<ComparedMatch> {
-    let record = game.record();
-    let footer = &record.footer;
-    let own: Vec<usize> = (0..record.header.seats.len()).filter(|&k| record.header.seats[k].name == name).collect();
-    if own.is_empty() || own.len() == record.header.seats.len() {
-        return None;
-    }
-    let opponent = |k: usize| {
-        let seat = &record.header.seats[k];
-        (!own.contains(&k)).then(|| seat.spec.clone().unwrap_or_else(|| seat.name.clone()))
-    };
-    let score = |k: &usize| match footer.outcome.get(*k)? {
-        Outcome::Win => Some(1.0),
-        Outcome::Draw => Some(0.5),
-        Outcome::Loss => Some(0.0),
-        Outcome::None => None,
-    };
-    let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
-    // Only competitive games have scores.
-    let scores: Option<Vec<f64>> = own.iter().map(score).collect();
-    let scores = scores.filter(|_| is_competitive(&**game.game()));
-    Some(ComparedMatch {
-        part,
-        game: game.spec().string.clone(),
-        seats: (0..record.header.seats.len()).map(opponent).collect(),
-        seed: game.seed()?,
-        score: scores.map(mean),
-        payoff: mean(own.iter().map(|&k| footer.returns.get(k).copied().unwrap_or_default()).collect()),
-    })
 }
 
 fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {

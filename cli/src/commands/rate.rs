@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use ludex_referee::GameResult;
+use ludex_referee::rating::anchored::Bound;
 use ludex_referee::rating::table::Interval;
 use ludex_report::scale::{AgentRow, Scale, rate};
 use serde_json::json;
@@ -16,7 +17,7 @@ use super::print::{self, number};
 use super::records;
 
 #[derive(clap::Args)]
-#[command(mut_arg("files", |arg| arg.help("Read files of records, one JSON object per line; - is standard input; with --report \
+#[command(mut_arg("files", |arg| arg.help("Read files of records, one JSON object per line; - is standard input; with --report or --metric \
     also runs (names below DATA/runs, folders or bundles) [default: the store]")))]
 pub(super) struct Args {
     #[command(flatten)]
@@ -86,8 +87,10 @@ fn print_scale(out: &mut impl Write, scale: &Scale) -> io::Result<()> {
 }
 
 fn row(a: &AgentRow) -> Vec<String> {
-    let rating = match a.rating {
+    let rating = match a.measured().filter(|m| m.bound().is_some()).map(|m| m.value).or(a.rating) {
         None => "-".to_owned(),
+        Some(r) if a.bound == Some(Bound::Below) => format!("< {}", number(r, 0)),
+        Some(r) if a.bound == Some(Bound::Above) => format!("> {}", number(r, 0)),
         Some(r) if a.fixed => format!("{} (fixed)", number(r, 0)),
         Some(r) if a.anchored => number(r, 0),
         Some(r) => format!("{}*", number(r, 0)),

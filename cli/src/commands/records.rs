@@ -311,6 +311,11 @@ impl RatingArgs {
         })
     }
 
+    /// Returns true if no argument is given.
+    pub(super) fn is_default(&self) -> bool {
+        self.game.is_none() && !self.unrated && self.anchors.is_empty()
+    }
+
     /// Returns true if there is no filter by game.
     pub(super) fn includes_all_games(&self) -> bool {
         self.game.is_none()

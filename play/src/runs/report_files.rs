@@ -8,19 +8,23 @@ use std::path::Path;
 use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::{Viewer, recording};
 use ludex_protocol::record::{Record, RecordParts};
-use ludex_referee::metric::{Metric, SCORE_RATE};
+use ludex_referee::metric::{Metric, MetricQuery, MetricResult, SCORE_RATE};
+use ludex_referee::rating::table::Interval;
 use ludex_referee::read::{RejectedRecord, raw_lines};
-use ludex_referee::result::{MULTI_SEAT, SeatResult};
+use ludex_referee::result::{GameResult, MULTI_SEAT, SeatResult};
 use ludex_referee::rows::Rows;
 use ludex_referee::suite::plan::{MatchScore, Plan, Results};
+use ludex_referee::suite::selection::MatchSelection;
 use ludex_referee::suite::summary::Summary;
 use ludex_referee::{VerifiedRecord, Verifier};
 use ludex_report::Report;
 use ludex_report::ReportAbout;
+use ludex_report::compare::{ComparedMatch, compare};
 use ludex_report::display::count;
 use ludex_report::figure::RenderedFigure;
 use ludex_report::figure::data::{Strip, StripPicture};
 use ludex_report::figure::resolve::FigureSource as FigureGround;
+use ludex_report::labels;
 use ludex_report::report::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::bundle::{Files, PAGE, REPORT};
@@ -34,7 +38,7 @@ use ludex_report::runs::settings::{RunAgent, RunSeeds};
 use ludex_report::runs::summary::SummaryScore;
 use ludex_report::runs::summary::{PartResult, notes, rows_on, summaries};
 use ludex_report::runs::usage::Usage;
-use ludex_report::scale::RatingOptions;
+use ludex_report::scale::{self, RatingOptions};
 
 use super::rebuilt_plan::RebuiltPlan;
 use super::spec_in;
@@ -97,7 +101,7 @@ pub fn report(
     mut about: ReportAbout,
     transcripts: impl Fn(&Archive) -> Option<String>,
 ) -> (Report, Vec<RejectedRecord>) {
-    let read: Vec<Read> = runs.iter().map(|run| Read::of(run)).collect();
+    let read: Vec<Read> = runs.iter().map(|run| Read::of(run, BTreeSet::new())).collect();
     let refused: Vec<RejectedRecord> = read.iter().flat_map(|read| read.refused.clone()).collect();
     about.notes.extend(read.iter().filter_map(|read| read.unplanned.clone()));
     for plan in read.iter().filter_map(|read| read.plan.as_ref()) {
@@ -106,7 +110,61 @@ pub fn report(
     let games: Vec<&VerifiedRecord> = read.iter().flat_map(|read| &read.games).collect();
     let report = Report::build(&games, refused.clone(), options, about);
     let heads = read.iter().filter_map(|read| read.head(transcripts(read.run))).collect();
-    (report.with_runs(heads, figures(&read)), refused)
+    let paired = |part: Option<&str>, agents: [&str; 2]| {
+        let own = |name| -> Vec<ComparedMatch> {
+            let sides = games.iter().filter(|game| !game.result().replayed && game.reason().counts());
+            let sides = sides.map(|game| (game.result().part.as_deref(), game));
+            let sides = sides.filter(|(of, _)| part.is_none() || *of == part);
+            sides.filter_map(|(of, game)| ComparedMatch::of(game, of.unwrap_or_default(), name)).collect()
+        };
+        let difference = compare(&own(agents[0]), &own(agents[1])).all.score?;
+        Some(Interval { value: difference.value, low: difference.low?, high: difference.high? })
+    };
+    (report.with_runs(heads, figures(&read), &paired), refused)
+}
+
+/// Returns a metric of runs, as in their reports: the plan decides which matches count, and for whom. `labels` are added
+/// to the moves first ([`labels::put`]).
+///
+/// # Errors
+/// Returns an error for a run whose plan cannot be rebuilt, a metric that needs a plan that no run has, an unknown role
+/// in `select`, or invalid labels.
+pub fn measure(
+    runs: &[Archive],
+    query: &MetricQuery,
+    select: &MatchSelection,
+    labels: Option<&str>,
+) -> anyhow::Result<(Vec<MetricResult>, Vec<RejectedRecord>)> {
+    let read: Vec<Read> = runs.iter().map(|run| Read::of(run, query.marks())).collect();
+    let results = |read: &Read| -> Vec<GameResult> {
+        let games = if read.plan.is_some() { &read.planned } else { &read.games };
+        games.iter().map(|game| game.result().clone()).collect()
+    };
+    let mut games: Vec<Vec<GameResult>> = read.iter().map(results).collect();
+    if let Some(text) = labels {
+        let mut all: Vec<GameResult> = games.iter().flatten().cloned().collect();
+        labels::put(text, &mut all, |game| !game.replayed && game.reason.counts()).map_err(anyhow::Error::msg)?;
+        let mut labeled = all.into_iter();
+        games.iter_mut().for_each(|games| games.iter_mut().zip(&mut labeled).for_each(|(game, with)| *game = with));
+    }
+    let (mut tables, mut selected) = (Vec::new(), select.clone());
+    for (read, games) in read.iter().zip(&games) {
+        anyhow::ensure!(read.unplanned.is_none(), "{}", read.unplanned.clone().unwrap_or_default());
+        let run = &read.run.about.run;
+        tables.push(match &read.plan {
+            Some(plan) => {
+                selected = select.in_suite(&plan.suite).map_err(anyhow::Error::msg)?;
+                table(run, plan, &read.walk, games)
+            }
+            None => {
+                let name = query.metric.id;
+                anyhow::ensure!(!query.metric.planned, "{name}: expected a run of a suite, got the tournament {run}");
+                scale::table(games, &RatingOptions { unrated: true, ..RatingOptions::default() })
+            }
+        });
+    }
+    let refused = read.iter().flat_map(|read| read.refused.clone()).collect();
+    Ok((query.everywhere(&selected.of(&Rows::new(join(tables)))), refused))
 }
 
 /// Run with verified records, for the report.
@@ -125,12 +183,14 @@ struct Read<'r> {
 }
 
 impl<'r> Read<'r> {
-    fn of(run: &'r Archive) -> Read<'r> {
+    /// Verifies the records of a run, with the marks of its suite and further marks.
+    fn of(run: &'r Archive, more: BTreeSet<String>) -> Read<'r> {
         let (ground, unplanned) = match RebuiltPlan::of(run) {
             Ok(ground) => (Some(ground), None),
             Err(why) => (None, Some(format!("{}: the matches are rated without a plan: {why:#}", run.about.run))),
         };
         let marks = ground.as_ref().and_then(|ground| ground.plan.as_ref()).map_or_else(BTreeSet::new, Plan::marks);
+        let marks = marks.into_iter().chain(more);
         let (mut games, refused) = Verifier::new(ludex_games::builtin()).with_marks(marks).verify_all(&run.found);
         let name = &run.about.run;
         // Without a plan, games are in the order in which they ended.
@@ -197,6 +257,8 @@ impl<'r> Read<'r> {
             title: plan.suite.title.clone(),
             version: about.suite.version,
             digest: about.suite.digest.clone(),
+            headline: plan.suite.headline.clone().unwrap_or_default(),
+            ratings: plan.suite.ratings,
             seeds: describe::seeds(about),
             share: facts.collect::<Vec<_>>().join("; "),
             agents: candidates.map(agent).collect(),

@@ -15,7 +15,7 @@ pub const ANCHORED: Metric = Metric {
     title: "Anchored rating",
     unit: "Elo points",
     digits: 0,
-    formula: "Davidson's model fitted to all matches of the part; constant ratings for anchors; prior of half a win and half a loss; percentile bootstrap over blocks",
+    formula: "Davidson's model fitted to all matches of the part; constant ratings for anchors; prior of half a win and half a loss; percentile bootstrap over blocks; a bound, the end of the interval, for an agent that lost or won all its games",
     source: "R. R. Davidson, JASA 65 (1970); docs/ratings.md",
     params: &[
         ParamDef::new("resamples", "1000", Takes::Whole, "number of resamples for the interval"),
@@ -50,8 +50,11 @@ fn anchored(rows: &Rows, args: &Args) -> Option<Value> {
         let here = rows.agents_here();
         let measure = |(agent, rating): (usize, Option<crate::rating::anchored::Rating>)| {
             let rating = rating.filter(|_| here.contains(&agent))?;
-            let (low, high) = rating.interval.map(|i| (i.low, i.high)).unzip();
-            Some(Measurement { value: rating.rating, low, high, n: rating.blocks as u64 })
+            let n = rating.blocks as u64;
+            Some(match rating.interval {
+                Some(interval) => Measurement::of_interval(interval, rating.bound, n),
+                None => Measurement::plain(rating.rating, n),
+            })
         };
         ratings.players.into_iter().enumerate().map(measure).collect()
     })

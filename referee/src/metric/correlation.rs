@@ -22,6 +22,15 @@ pub const CORRELATION: Metric = Metric {
         ParamDef::new("y_part", "none", Takes::Text, "part to which y is restricted; none: all parts"),
         ParamDef::new("form", "pearson", Takes::Words(&["pearson", "spearman", "p", "spearman_p"]), "statistic"),
     ],
+    check: |args| {
+        let [x, y] = [["x", "x_part"], ["y", "y_part"]].map(|names| names.map(|name| args.get(name)));
+        match x == y {
+            true => {
+                Err("expected different x and y, got the same metric twice; set x and y, or x_part and y_part".into())
+            }
+            false => Ok(()),
+        }
+    },
     of: correlation,
     ..Metric::DEFAULT
 };

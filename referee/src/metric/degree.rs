@@ -17,6 +17,7 @@ pub const DEGREE: Metric = Metric {
     source: "Qi Town",
     params: &[ParamDef::new("side", "out", Takes::Words(&["out", "in"]), "outgoing or incoming edges"), RULE],
     of: degree,
+    planned: true,
     ..Metric::DEFAULT
 };
 

@@ -20,6 +20,7 @@ pub const ELO_CYCLES: Metric = Metric {
         ParamDef::new("start", "1500", Takes::Number, "initial rating in each cycle"),
     ],
     of: elo_cycles,
+    planned: true,
     ..Metric::DEFAULT
 };
 

@@ -21,6 +21,7 @@ pub const GLICKO2: Metric = Metric {
         ParamDef::new("volatility", "0.06", Takes::Number, "initial volatility"),
     ],
     of: glicko2,
+    planned: true,
     ..Metric::DEFAULT
 };
 

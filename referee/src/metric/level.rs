@@ -39,6 +39,7 @@ pub const LEVEL: Metric = Metric {
         ),
     ],
     of: level,
+    planned: true,
     ..Metric::DEFAULT
 };
 

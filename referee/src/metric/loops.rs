@@ -49,6 +49,7 @@ pub const LOOPS: Metric = Metric {
         ParamDef::new("most", "100000", Takes::Whole, "maximum count of simple cycles"),
     ],
     of: loops,
+    planned: true,
     ..Metric::DEFAULT
 };
 

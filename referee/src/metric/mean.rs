@@ -13,7 +13,7 @@ use crate::rows::Rows;
 pub const MEAN: Metric = Metric {
     id: "mean",
     title: "Mean",
-    formula: "sum of the values / number of values; per = match: sum of the values / number of matches with a value; +- 1.96 s / sqrt(n), or the Wilson interval if all values are 0 or 1; by: a mean for each group",
+    formula: "sum of the values / number of values; per = match: sum of the values / number of matches with a value; +- 1.96 s / sqrt(n), at most to the ends of the range of the mark, or the Wilson interval if all values are 0 or 1; by: a mean for each group",
     source: "arithmetic mean",
     params: &[
         OF,
@@ -28,6 +28,7 @@ pub const MEAN: Metric = Metric {
 
 fn mean(rows: &Rows, args: &Args) -> Option<Value> {
     let picked = pick(rows, args);
+    let range = rows.mark_range(args.text("of")).unwrap_or(ANY);
     let all = |of: &[&Picked]| {
         let values = of.iter().filter_map(|p| Some((p.seen.game, value_of(args.text("of"), &p.seen.value)?)));
         if args.is("per", "match") {
@@ -39,7 +40,7 @@ fn mean(rows: &Rows, args: &Args) -> Option<Value> {
         if values.iter().all(|value| [0.0, 1.0].contains(value)) {
             return share_of(values.iter().filter(|value| **value == 1.0).count() as u64, values.len() as u64);
         }
-        mean_of(&values.into_iter().collect(), ANY)
+        mean_of(&values.into_iter().collect(), range)
     };
     if group_of(args).is_none() {
         return number(all(&picked.iter().collect::<Vec<_>>()));

@@ -15,6 +15,7 @@ pub const MOVES: Metric = Metric {
     source: "Qi Town",
     scope: MetricScope::Pool,
     of: moves,
+    planned: true,
     ..Metric::DEFAULT
 };
 

@@ -20,6 +20,7 @@ pub const PLG: Metric = Metric {
         ParamDef::new("cycle", "0", Takes::Whole, "number of the cycle, from 0, for rule = cycle"),
     ],
     of: plg,
+    planned: true,
     ..Metric::DEFAULT
 };
 

@@ -29,6 +29,7 @@ pub const PSS: Metric = Metric {
     )],
     marks: &[EMOTION],
     of: pss,
+    planned: true,
     ..Metric::DEFAULT
 };
 

@@ -1,7 +1,7 @@
 //! Improvement slope.
 
 use super::rounds::{MARKS, SCOPE, SeatRounds, courses};
-use super::{ANY, Args, Metric, MetricScope, Value, mean, number};
+use super::{ANY, Args, Metric, Value, mean, number};
 use crate::relation::slope as slope_of;
 use crate::rows::Rows;
 
@@ -13,10 +13,10 @@ pub const SLOPE: Metric = Metric {
     digits: 4,
     formula: "least-squares slope of the results (win 1, else 0) of the agent's rounds 0, 1, .. of a match; mean over matches +- 1.96 s / sqrt(matches)",
     source: "AdvGameBench",
-    scope: MetricScope::Agent,
     params: &[SCOPE],
     marks: MARKS,
     of: slope,
+    ..Metric::DEFAULT
 };
 
 fn slope(rows: &Rows, args: &Args) -> Option<Value> {

@@ -2,6 +2,8 @@ mod values;
 
 use ludex_protocol::record::{EndReason, IllegalPolicy, MoveRecord, Notes, Record, RecordEvent, RefusedMove, Tokens};
 
+use ludex_env::MarkValue;
+
 use super::*;
 use crate::read::Source;
 use crate::result::GameResult;
@@ -145,6 +147,9 @@ fn number_of_moves_is_averaged_over_cycles() {
     assert_eq!((all.value, all.n), (4.5, 2));
     assert!((all.low.unwrap() - 1.56).abs() < 1e-3 && (all.high.unwrap() - 7.44).abs() < 1e-3, "{all:?}");
     assert_eq!(super::moves::MOVES.usual(&rows.of_agent(1)).map(|m| m.value), Some(2.5), "2 moves and 3");
+    let length =
+        |form: &str| MetricQuery::parse(&format!("length form={form}")).unwrap().number(&rows).map(|m| m.value);
+    assert_eq!(["shortest", "longest", "mean"].map(length), [Some(2.0), Some(4.0), Some(3.0)]);
 }
 
 #[test]
@@ -158,6 +163,22 @@ fn interval_of_a_mean_requires_several_values() {
     // Intervals are clipped to the possible range.
     let wide = mean(&[0.0, 10.0]).unwrap();
     assert_eq!((wide.low, wide.high), (Some(0.0), Some(10.0)));
+}
+
+#[test]
+fn interval_of_a_mark_stays_within_its_range() {
+    let record = play("texas_holdem(preset=llmarena)", &["a", "b"], 1);
+    let verifier = Verifier::new(ludex_games::builtin()).with_marks(["equity"]);
+    let game = verifier.verify(&parts(&seal(record)), Source::default()).unwrap().into_result();
+    let own = rows(&game).of_agent(0);
+    assert_eq!(own.mark_range("equity"), Some([0.0, 1.0]));
+    assert_eq!(own.mark_range("hand"), None);
+    let mut wide = game.clone();
+    wide.seats[0].marks.retain(|mark| &*mark.name == "equity");
+    assert!(wide.seats[0].marks.len() > 1, "{:?}", wide.seats[0].marks);
+    wide.seats[0].marks.iter_mut().enumerate().for_each(|(k, mark)| mark.value = MarkValue::Number([0.0, 0.9][k % 2]));
+    let mean = MetricQuery::parse("mean of=equity").unwrap().number(&rows(&wide).of_agent(0)).unwrap();
+    assert!(mean.low.unwrap() >= 0.0 && mean.high.unwrap() <= 1.0, "{mean:?}");
 }
 
 /// Creates notes with tokens and an emotion.

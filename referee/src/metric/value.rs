@@ -2,10 +2,14 @@
 
 use serde::Serialize;
 
+use crate::rating::anchored::Bound;
+use crate::rating::table::Interval;
+
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measurement {
     pub value: f64,
-    /// Lower end of the 95 % interval, if the metric has an interval.
+    /// Lower end of the 95 % interval, if the metric has an interval. With a single end, the number is a bound
+    /// ([`Measurement::bound`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Upper end of the 95 % interval.
@@ -18,6 +22,25 @@ impl Measurement {
     /// Creates a number without an interval.
     pub fn plain(value: f64, n: u64) -> Measurement {
         Measurement { value, low: None, high: None, n }
+    }
+
+    /// Creates a number from an interval, or from its end on one side if only a bound is known.
+    pub fn of_interval(interval: Interval, bound: Option<Bound>, n: u64) -> Measurement {
+        let Interval { value, low, high } = interval;
+        match bound {
+            None => Measurement { value, low: Some(low), high: Some(high), n },
+            Some(Bound::Below) => Measurement { value: high, low: None, high: Some(high), n },
+            Some(Bound::Above) => Measurement { value: low, low: Some(low), high: None, n },
+        }
+    }
+
+    /// Returns the side of the bound, if the number is a bound.
+    pub fn bound(&self) -> Option<Bound> {
+        match (self.low, self.high) {
+            (None, Some(_)) => Some(Bound::Below),
+            (Some(_), None) => Some(Bound::Above),
+            _ => None,
+        }
     }
 }
 

@@ -15,6 +15,7 @@ pub const WDL_CYCLES: Metric = Metric {
     formula: "wins, draws and losses of each cycle; mean over the cycles in which the agent played",
     source: "Qi Town",
     of: wdl_cycles,
+    planned: true,
     ..Metric::DEFAULT
 };
 

@@ -29,6 +29,7 @@ use std::collections::HashMap;
 use ludex_env::Stream;
 use ndarray::{Array1, Array2};
 use rayon::prelude::*;
+use serde::Serialize;
 
 use super::linear::part;
 use super::table::Interval;
@@ -58,6 +59,43 @@ impl Default for Anchored {
     }
 }
 
+/// Side of the rating on which the results of a player end, if it lost all comparisons or won all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// All comparisons lost: the rating is below the upper end of its interval.
+    Below,
+    /// All comparisons won: the rating is above the lower end of its interval.
+    Above,
+}
+
+impl Bound {
+    /// Returns the word of the bound in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Below => "below",
+            Bound::Above => "above",
+        }
+    }
+
+    /// Returns the bound of each player that lost all its comparisons, or won all of them.
+    fn of_players(players: usize, blocks: &[(Vec<Duel>, usize)]) -> Vec<Option<Bound>> {
+        let mut scored = vec![(false, false); players];
+        for duel in blocks.iter().filter(|(_, times)| *times > 0).flat_map(|(duels, _)| duels) {
+            for (player, score) in [(duel.a, duel.score), (duel.b, 1.0 - duel.score)] {
+                scored[player].0 |= score > 0.0;
+                scored[player].1 |= score < 1.0;
+            }
+        }
+        let bound = |(gained, lost)| match (gained, lost) {
+            (false, true) => Some(Bound::Below),
+            (true, false) => Some(Bound::Above),
+            _ => None,
+        };
+        scored.into_iter().map(bound).collect()
+    }
+}
+
 /// Rating of one player.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rating {
@@ -65,6 +103,8 @@ pub struct Rating {
     pub rating: f64,
     /// 95 % interval; `None` for a constant, and without resamples.
     pub interval: Option<Interval>,
+    /// Bound, for a player that lost or won all its comparisons. The estimate then depends on the prior.
+    pub bound: Option<Bound>,
     /// True if the rating is a constant from the settings, not an estimate.
     pub fixed: bool,
     /// True if a chain of games leads to a fixed player. Otherwise the rating is relative: the mean over all connected
@@ -111,6 +151,7 @@ pub fn anchored(players: usize, games: &[PlayedGame], settings: &Anchored) -> Ra
 /// # Panics
 /// If a comparison or a setting names a player outside `0..players`.
 pub fn anchored_blocks(players: usize, blocks: Vec<(Vec<Duel>, usize)>, settings: &Anchored) -> Ratings {
+    let bounds = Bound::of_players(players, &blocks);
     let (mut whole, units) = Problem::new(players, blocks, &settings.fixed);
     whole.load(&whole.count(&units), &|_| (0.5, 0.5));
     let nu = match settings.draws {
@@ -119,11 +160,22 @@ pub fn anchored_blocks(players: usize, blocks: Vec<(Vec<Duel>, usize)>, settings
     };
     let mut out = Ratings { players: vec![None; players], draws: nu / (2.0 + nu) };
     for (player, fixed) in whole.fixed.iter().enumerate() {
-        let given = |rating| Rating { rating, interval: None, fixed: true, anchored: true, blocks: 0, error: None };
+        let given = |rating| Rating {
+            rating,
+            interval: None,
+            bound: None,
+            fixed: true,
+            anchored: true,
+            blocks: 0,
+            error: None,
+        };
         out.players[player] = fixed.map(given);
     }
     for part in whole.components(&units) {
         part.rate(nu, settings, &mut out.players);
+    }
+    for (rating, bound) in out.players.iter_mut().zip(bounds) {
+        rating.iter_mut().filter(|rating| !rating.fixed).for_each(|rating| rating.bound = bound);
     }
     out
 }
@@ -203,7 +255,7 @@ impl Component {
             let anchored = problem.group[p].is_some_and(|group| problem.held[group]);
             let (blocks, error) = errors[at];
             let error = error.map(|error| error * scale);
-            out[p] = Some(Rating { rating, interval, fixed: false, anchored, blocks, error });
+            out[p] = Some(Rating { rating, interval, bound: None, fixed: false, anchored, blocks, error });
         }
     }
 }

@@ -127,6 +127,9 @@ pub struct Figure {
     pub pages: Pages,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highlight: Option<Highlight>,
+    /// Row of a table to which the other rows are compared: each column has a second one with the differences.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
     /// Caption in a sentence or two.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub caption: String,
@@ -221,6 +224,15 @@ pub struct FigureMetric {
     pub from: Option<f64>,
     /// Parts that the metric covers; empty: all parts of the figure.
     pub parts: Vec<String>,
+    /// Number over several parts: if true, computed from all their matches, else the mean of the numbers per part.
+    pub pool: bool,
+}
+
+impl FigureMetric {
+    /// Creates a metric without further settings.
+    fn of(ask: MetricSpec) -> FigureMetric {
+        FigureMetric { ask, title: None, from: None, parts: Vec::new(), pool: false }
+    }
 }
 
 impl<'de> Deserialize<'de> for FigureMetric {
@@ -228,7 +240,7 @@ impl<'de> Deserialize<'de> for FigureMetric {
         match toml::Value::deserialize(from)? {
             toml::Value::String(text) => {
                 let ask = MetricSpec::parse(&text).map_err(D::Error::custom)?;
-                Ok(FigureMetric { ask, title: None, from: None, parts: Vec::new() })
+                Ok(FigureMetric::of(ask))
             }
             toml::Value::Table(table) => {
                 let mut args: BTreeMap<String, toml::Value> = table.into_iter().collect();
@@ -247,7 +259,10 @@ impl<'de> Deserialize<'de> for FigureMetric {
                     .map(toml::Value::try_into::<Vec<String>>)
                     .transpose()
                     .map_err(D::Error::custom)?;
-                Ok(FigureMetric { ask: MetricSpec { id, args }, title, from, parts: parts.unwrap_or_default() })
+                let pool =
+                    args.remove("pool").map(toml::Value::try_into::<bool>).transpose().map_err(D::Error::custom)?;
+                let (parts, pool) = (parts.unwrap_or_default(), pool.unwrap_or_default());
+                Ok(FigureMetric { title, from, parts, pool, ..FigureMetric::of(MetricSpec { id, args }) })
             }
             other => Err(D::Error::custom(format!("expected a metric as text or as a table, got {other}"))),
         }
@@ -256,7 +271,7 @@ impl<'de> Deserialize<'de> for FigureMetric {
 
 impl Serialize for FigureMetric {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        if self.title.is_none() && self.ask.args.is_empty() && self.from.is_none() && self.parts.is_empty() {
+        if self.ask.args.is_empty() && *self == FigureMetric::of(self.ask.clone()) {
             return self.ask.id.serialize(to);
         }
         let text = |text: &str| toml::Value::String(text.to_owned());
@@ -266,6 +281,9 @@ impl Serialize for FigureMetric {
         if !self.parts.is_empty() {
             let parts = self.parts.iter().map(|part| text(part)).collect();
             all.insert("parts".to_owned(), toml::Value::Array(parts));
+        }
+        if self.pool {
+            all.insert("pool".to_owned(), toml::Value::Boolean(true));
         }
         all.extend(self.ask.args.clone());
         all.serialize(to)
@@ -368,6 +386,9 @@ impl Figure {
         if places.clone().count() == 2 && self.rows == self.columns {
             return Err("expected different axes for rows and columns".into());
         }
+        if self.baseline.is_some() && !self.margins.is_empty() {
+            return Err("baseline and margins exclude each other".into());
+        }
         if let Some(twice) = self.pages.0.iter().find(|page| self.rows.as_ref() == Some(page)) {
             let axis = String::from(twice.clone());
             return Err(format!("expected different axes for pages and rows, got {axis:?} for both"));
@@ -388,8 +409,12 @@ impl Figure {
             ("along", !self.along.is_empty()),
             ("colour", self.colour.is_some()),
             ("highlight", self.highlight.is_some()),
+            ("baseline", self.baseline.is_some()),
         ];
         let (needed, allowed): (&[&str], &[&str]) = match kind.needs() {
+            Needs::Cells if kind == FigureKind::Table => {
+                (&["cell"], &["rows", "columns", "margins", "highlight", "baseline"])
+            }
             Needs::Cells => (&["cell"], &["rows", "columns", "margins", "highlight"]),
             Needs::Lines => (&["value"], &["rows", "along"]),
             Needs::Spreads => (&["value"], &["rows", "columns"]),

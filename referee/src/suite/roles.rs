@@ -15,7 +15,7 @@ pub struct Role {
     pub name: String,
     /// Default agents of the role. If empty, a run must supply the agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub agents: Vec<String>,
+    pub agents: Vec<RoleAgent>,
     /// Required number of agents.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: usize,
@@ -32,17 +32,35 @@ fn is_one(count: &usize) -> bool {
     *count == 1
 }
 
-/// Agent in a role.
+/// Agent in a role: a spec, or `{ name = "NAME", spec = "SPEC" }`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(from = "AgentText", into = "AgentText")]
 pub struct RoleAgent {
-    /// Name in records.
+    /// Name in records and figures.
     pub name: String,
     pub spec: String,
 }
 
-impl RoleAgent {
-    fn of(spec: &str) -> Self {
-        RoleAgent { name: spec.to_owned(), spec: spec.to_owned() }
+/// Text form of a [`RoleAgent`]. A spec without a name is its own name.
+#[derive(Deserialize, Serialize)]
+#[serde(untagged, deny_unknown_fields, expecting = "expected an agent's spec, or a table with name and spec")]
+enum AgentText {
+    Spec(String),
+    Named { name: String, spec: String },
+}
+
+impl From<AgentText> for RoleAgent {
+    fn from(text: AgentText) -> Self {
+        match text {
+            AgentText::Spec(spec) => RoleAgent { name: spec.clone(), spec },
+            AgentText::Named { name, spec } => RoleAgent { name, spec },
+        }
+    }
+}
+
+impl From<RoleAgent> for AgentText {
+    fn from(RoleAgent { name, spec }: RoleAgent) -> Self {
+        if name == spec { AgentText::Spec(spec) } else { AgentText::Named { name, spec } }
     }
 }
 
@@ -108,13 +126,13 @@ impl Suite {
         let mut out = Vec::new();
         for opponent in &part.opponents {
             let Some(name) = opponent.strip_prefix('@') else {
-                out.push(RoleAgent::of(opponent));
+                out.push(AgentText::Spec(opponent.clone()).into());
                 continue;
             };
             let role = self.role(name)?;
             match (role.given.is_empty(), role.agents.is_empty()) {
                 (false, _) => out.extend(role.given.iter().cloned()),
-                (true, false) => out.extend(role.agents.iter().map(|spec| RoleAgent::of(spec))),
+                (true, false) => out.extend(role.agents.iter().cloned()),
                 (true, true) => {
                     return Err(format!(
                         "role {name:?} has no agents: expected {}; set them with --role {name}=AGENT",
@@ -128,10 +146,7 @@ impl Suite {
 
     /// Returns the agents of each role that has agents, from the run or by default.
     pub fn assigned_roles(&self) -> RoleAssignment {
-        let agents = |role: &Role| match role.given.is_empty() {
-            false => role.given.clone(),
-            true => role.agents.iter().map(|spec| RoleAgent::of(spec)).collect(),
-        };
+        let agents = |role: &Role| if role.given.is_empty() { role.agents.clone() } else { role.given.clone() };
         let filled = self.roles.iter().map(|role| (role.name.clone(), agents(role)));
         filled.filter(|(_, agents)| !agents.is_empty()).collect()
     }

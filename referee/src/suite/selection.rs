@@ -1,5 +1,7 @@
 //! Conditions on the matches that a figure or a summary covers: `where = { opponent = "@reference" }`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Suite;
@@ -50,6 +52,34 @@ impl MatchSelection {
             Some(role) => Err(format!("where: unknown role {role:?}")),
             None => Ok(()),
         }
+    }
+
+    /// Parses conditions in the form `FIELD=VALUE`. Several values of a field are alternatives.
+    ///
+    /// # Errors
+    /// Returns an error for an unknown field or an invalid value.
+    pub fn parse(conditions: &[String]) -> Result<Self, String> {
+        let mut fields: BTreeMap<&str, Vec<toml::Value>> = BTreeMap::new();
+        for condition in conditions {
+            let (name, value) =
+                condition.split_once('=').ok_or_else(|| format!("where: expected FIELD=VALUE, got {condition:?}"))?;
+            let value = match (name, value.parse::<i64>()) {
+                ("seat" | "level", Ok(number)) => toml::Value::Integer(number),
+                _ => toml::Value::String(value.to_owned()),
+            };
+            fields.entry(name).or_default().push(value);
+        }
+        let fields = fields.into_iter().map(|(name, values)| (name.to_owned(), toml::Value::Array(values)));
+        fields.collect::<toml::Table>().try_into().map_err(|e: toml::de::Error| format!("where: {}", e.message()))
+    }
+
+    /// Returns the conditions for a suite, with the names of agents in place of roles.
+    ///
+    /// # Errors
+    /// Returns an error for a role that the suite does not have.
+    pub fn in_suite(&self, suite: &Suite) -> Result<Self, String> {
+        self.check(suite)?;
+        Ok(self.with_names(suite))
     }
 
     /// Returns the conditions with the names of agents in place of roles. A role without agents stays in its condition,

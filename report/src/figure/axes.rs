@@ -5,7 +5,7 @@ use ludex_referee::metric::Measurement;
 
 use super::data::Axis;
 use super::svg::{Svg, WIDTH, fit, width};
-use crate::text::number;
+use crate::text::{measured, number};
 
 /// Scale that maps numbers to positions in the drawing, with ticks at round numbers.
 pub(crate) struct AxisScale {
@@ -55,6 +55,11 @@ impl AxisScale {
         (0..=count).map(|k| self.from + k as f64 * self.step).map(|value| (value, text(value))).collect()
     }
 
+    /// Returns the distance of the ends of the scale.
+    pub(crate) fn span(&self) -> f64 {
+        self.to - self.from
+    }
+
     /// Returns true if a number lies on the scale.
     pub(crate) fn holds(&self, value: f64) -> bool {
         (self.from..=self.to).contains(&value)
@@ -73,7 +78,7 @@ pub(crate) fn words(axis: &Axis) -> String {
 
 /// Formats a number with its interval.
 pub(crate) fn measurement_text(measure: &Measurement, axis: &Axis) -> String {
-    let value = number(Some(measure.value), axis.digits);
+    let value = measured(measure, axis.digits);
     match (measure.low, measure.high) {
         (Some(low), Some(high)) => {
             format!("{value} ({} to {})", number(Some(low), axis.digits), number(Some(high), axis.digits))

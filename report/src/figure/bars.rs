@@ -2,7 +2,7 @@
 
 use ludex_env::svg::TextAnchor;
 
-use super::axes::{AxisScale, RowLabels, Sign, below, ends, legend, legend_entries, measurement_text};
+use super::axes::{AxisScale, RowLabels, Sign, below, ends, legend, measurement_text};
 use super::data::{Axis, Grid};
 use super::svg::{Svg, WIDTH, colour, width};
 use crate::text::number;
@@ -10,11 +10,15 @@ use crate::text::number;
 /// Draws horizontal bars from zero. Even with long names and forty rows, the drawing is readable on a phone.
 pub(super) fn draw(grid: &Grid, title: &str) -> String {
     let mut svg = Svg::new();
-    let series: Vec<String> = grid.columns.iter().map(|c| c.full()).collect();
+    let series: Vec<(usize, String)> = grid.series().collect();
     let first = grid.columns.first().map(|c| c.axis.clone()).unwrap_or_default();
     // A single series with the title of the axis needs no legend.
-    let alone = series.len() == 1 && series[0] == first.title;
-    let top = if alone { 4.0 } else { legend(&mut svg, legend_entries(&series), Sign::Patch, 2.0) + 2.0 };
+    let alone = series.len() == 1 && series[0].1 == first.title;
+    let top = if alone {
+        4.0
+    } else {
+        legend(&mut svg, series.iter().map(|(k, name)| (*k, name.as_str())), Sign::Patch, 2.0) + 2.0
+    };
     // If titles or units differ, the axis has no title, and the legend names the columns.
     let alike = grid.columns.iter().all(|c| c.axis.title == first.title && c.axis.unit == first.unit);
     let axis = if alike { first } else { Axis { digits: first.digits, ..Axis::default() } };
@@ -33,16 +37,20 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
     let mut y = top + 4.0;
     for (r, name) in grid.rows.iter().enumerate() {
         y = rows.name(&mut svg, name, y, height);
-        for (c, column) in grid.columns.iter().enumerate() {
+        for (c, (column, (k, _))) in grid.columns.iter().zip(&series).enumerate() {
             let Some(m) = grid.at(r, c) else { continue };
             let tip = format!("{name}, {}: {}", column.full(), measurement_text(&m, &column.axis));
-            bar(&mut svg, &scale, &m, [y + thick * c as f64, thick], &colour(c), &tip, &column.axis);
+            bar(&mut svg, &scale, &m, [y + thick * c as f64, thick], &colour(*k), &tip, &column.axis);
         }
         y += height + 8.0;
     }
     // Zero line, where the bars start.
     svg.line("axis", [scale.at(0.0), top], [scale.at(0.0), bottom]);
-    let of = if alike { super::axes::words(&axis) } else { series.join(", ") };
+    let of = if alike {
+        super::axes::words(&axis)
+    } else {
+        series.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ")
+    };
     svg.end(end, title, &format!("Bars of {of}; the numbers are in the table below."))
 }
 

@@ -62,6 +62,9 @@ pub struct GridColumn {
     /// True if the column is not ranked, so that its greatest and least numbers are not highlighted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,
+    /// Index of the series, equal on all pages of the figure, which determines the color; default: the column's index.
+    #[serde(skip)]
+    pub series: Option<usize>,
 }
 
 impl GridColumn {
@@ -72,6 +75,11 @@ impl GridColumn {
 }
 
 impl Grid {
+    /// Returns the index of the series and the label of each column, for a legend.
+    pub(crate) fn series(&self) -> impl Iterator<Item = (usize, String)> + '_ {
+        self.columns.iter().enumerate().map(|(c, column)| (column.series.unwrap_or(c), column.full()))
+    }
+
     /// Returns the numbers of a column without the margins.
     pub(crate) fn column(&self, at: usize) -> impl Iterator<Item = (usize, Measurement)> + '_ {
         let rows = self.cells.len() - self.margin_rows.min(self.cells.len());
@@ -84,11 +92,12 @@ impl Grid {
     }
 
     /// Returns the best and the second-best value of a column, as ranked by the grid's `highlight`. Equal values share
-    /// a rank.
+    /// a rank; bounds have none.
     pub(crate) fn places(&self, column: usize) -> [Option<f64>; 2] {
         let judged = self.columns.get(column).is_some_and(|column| !column.plain);
         let Some(highlight) = self.highlight.filter(|_| judged) else { return [None; 2] };
-        let mut values: Vec<f64> = self.column(column).map(|(_, m)| m.value).collect();
+        let ranked = self.column(column).filter(|(_, m)| m.bound().is_none());
+        let mut values: Vec<f64> = ranked.map(|(_, m)| m.value).collect();
         values.sort_by(|a, b| if highlight == Highlight::Best { b.total_cmp(a) } else { a.total_cmp(b) });
         values.dedup();
         // Without differences, nothing is highlighted.

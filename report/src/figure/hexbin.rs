@@ -11,26 +11,35 @@ use super::svg::{Svg, WIDTH};
 /// Half the height of a hexagon.
 const RADIUS: f64 = 11.0;
 
-/// Draws the plane divided into hexagons. Hexagons with more points are darker.
+/// Distance of two rows of hexagons.
+const ROW: f64 = 1.5 * RADIUS;
+
+/// Draws the plane divided into hexagons. Hexagons with more points are darker. If all vertical coordinates are whole
+/// numbers in a small range, each row of hexagons lies on one number.
 pub(super) fn draw(data: &Points, title: &str) -> String {
     let mut svg = Svg::new();
     let points = || data.groups.iter().flat_map(|group| &group.points);
     let from = room(points().map(|p| p.y), 5) + RADIUS;
-    let [top, bottom] = [24.0, 224.0];
+    let top = 24.0;
     let right = WIDTH - 18.0;
     let x = AxisScale::of(points().map(|p| p.x), [from + RADIUS, right - RADIUS], 5);
+    let span = AxisScale::of(points().map(|p| p.y), [0.0, 1.0], 5).span();
+    let whole = span <= 12.0 && points().all(|p| p.y.fract() == 0.0);
+    let height = if whole { span * ROW } else { 200.0 - 4.0 * RADIUS };
+    let bottom = top + height + 4.0 * RADIUS;
     let y = AxisScale::of(points().map(|p| p.y), [bottom - 2.0 * RADIUS, top + 2.0 * RADIUS], 5);
+    let lowest = y.at(points().map(|p| p.y).fold(f64::INFINITY, f64::min));
     draw_left_axis(&mut svg, &y, [from, right], &data.y);
     let end = below(&mut svg, &x, [top, bottom], &data.x);
     let mut counts: BTreeMap<(i64, i64), u64> = BTreeMap::new();
     for p in points() {
-        *counts.entry(cell([x.at(p.x) - from, y.at(p.y) - top])).or_default() += 1;
+        *counts.entry(cell([x.at(p.x) - from, y.at(p.y) - lowest])).or_default() += 1;
     }
     let most = counts.values().copied().max().unwrap_or(1);
     for ((column, row), count) in &counts {
         let [cx, cy] = centre(*column, *row);
         let strength = format!("--s:{}", length(strength(*count, most)));
-        svg.path("heat", &strength, &hexagon([cx + from, cy + top]), &format!("{count} of {}", points().count()));
+        svg.path("heat", &strength, &hexagon([cx + from, cy + lowest]), &format!("{count} of {}", points().count()));
     }
     svg.text(TextAnchor::Start, "soft", [from, end + 10.0], "1");
     for k in 0..=4u64 {
@@ -54,12 +63,12 @@ fn wide() -> f64 {
 
 fn centre(column: i64, row: i64) -> [f64; 2] {
     let shift = if row.rem_euclid(2) == 1 { 0.5 } else { 0.0 };
-    [(column as f64 + shift) * wide(), row as f64 * RADIUS * 1.5]
+    [(column as f64 + shift) * wide(), row as f64 * ROW]
 }
 
 /// Returns the hexagon with the nearest center.
 fn cell([x, y]: [f64; 2]) -> (i64, i64) {
-    let row = (y / (RADIUS * 1.5)).round() as i64;
+    let row = (y / ROW).round() as i64;
     let near = (row - 1..=row + 1).flat_map(|row| {
         let column = (x / wide()).round() as i64;
         (column - 1..=column + 1).map(move |column| (column, row))

@@ -38,6 +38,8 @@ struct Spot {
     level: Option<u32>,
     /// Name of the number, for a metric with several numbers.
     name: Option<String>,
+    /// True if a number of several parts is computed from all their matches, instead of the mean over the parts.
+    pooled: bool,
 }
 
 /// Item of an axis: a row, column, color or page.
@@ -70,7 +72,7 @@ impl ResolvedMetric<'_> {
         if parts.is_empty() && !spot.parts.is_empty() {
             return None;
         }
-        let value = value(rows, &self.asked, &Spot { parts, ..spot.clone() })?;
+        let value = value(rows, &self.asked, &Spot { parts, pooled: self.wish.pool, ..spot.clone() })?;
         let Some(from) = self.wish.from else { return Some(value) };
         let flip = |m: Measurement| Measurement {
             value: from - m.value,
@@ -279,8 +281,16 @@ impl Resolver<'_> {
         }
         drop_empty(&mut out, &mut kinds);
         let wants = |margin: Margin| self.figure.margins.iter().any(|own| *own == margin || *own == Margin::Mean);
+        if let Some(baseline) = &self.figure.baseline {
+            add_differences(&mut out, baseline);
+        }
         if wants(Margin::MeanColumn) && self.figure.columns.is_some() {
-            add_mean_columns(&mut out, &wishes, &titles, &kinds);
+            let pooled = |known: &ResolvedMetric, row: &str, name: &str| {
+                let row = rows.iter().find(|item| item.title == row)?;
+                let whole = self.cell_of(known, spot, [&Item { title: String::new(), set: Box::new(|_| {}) }, row]);
+                whole.into_iter().find(|(own, _)| own == name).map(|(_, m)| m)
+            };
+            add_mean_columns(&mut out, &wishes, &titles, &kinds, pooled);
         }
         if wants(Margin::MeanRow) && out.rows.len() > 1 {
             add_mean_row(&mut out);
@@ -447,6 +457,7 @@ fn number_series(pages: &mut [FigurePage]) {
         match &mut page.data {
             Data::Lines(data) => data.lines.iter_mut().for_each(|line| line.series = place(&line.name)),
             Data::Points(data) => data.groups.iter_mut().for_each(|group| group.series = place(&group.name)),
+            Data::Grid(data) => data.columns.iter_mut().for_each(|column| column.series = Some(place(&column.full()))),
             _ => {}
         }
     }
@@ -508,8 +519,33 @@ fn mean(of: impl Iterator<Item = Measurement>) -> Option<Measurement> {
     (count > 0).then(|| Measurement::plain(values.iter().sum::<f64>() / count as f64, count as u64))
 }
 
-/// Appends a column with the mean of each row, for each kind of number.
-fn add_mean_columns(grid: &mut Grid, wishes: &[ResolvedMetric], titles: &[String], kinds: &[(usize, String)]) {
+/// Inserts a column with the differences to the baseline's row after each column.
+fn add_differences(grid: &mut Grid, baseline: &str) {
+    let Some(base) = grid.rows.iter().position(|row| row == baseline) else { return };
+    let base = grid.cells[base].clone();
+    let with_difference = |column: GridColumn| {
+        let name = format!("{}, difference", column.name);
+        let difference = GridColumn { name, plain: true, ..column.clone() };
+        [column, difference]
+    };
+    grid.columns = std::mem::take(&mut grid.columns).into_iter().flat_map(with_difference).collect();
+    for (cells, row) in grid.cells.iter_mut().zip(&grid.rows) {
+        let difference = |(own, base): (&Option<Measurement>, &Option<Measurement>)| {
+            let compared = own.zip(*base).filter(|_| row != baseline);
+            [*own, compared.map(|(own, base)| Measurement::plain(own.value - base.value, own.n))]
+        };
+        *cells = cells.iter().zip(&base).flat_map(difference).collect();
+    }
+}
+
+/// Appends a column for each kind of number: the mean of each row, or the number `pooled` of a metric, a row and a name.
+fn add_mean_columns(
+    grid: &mut Grid,
+    wishes: &[ResolvedMetric],
+    titles: &[String],
+    kinds: &[(usize, String)],
+    pooled: impl Fn(&ResolvedMetric, &str, &str) -> Option<Measurement>,
+) {
     let own = distinct(kinds.iter().cloned());
     for kind in own {
         let places: Vec<usize> = (0..kinds.len()).filter(|&c| kinds[c] == kind).collect();
@@ -517,11 +553,14 @@ fn add_mean_columns(grid: &mut Grid, wishes: &[ResolvedMetric], titles: &[String
             continue;
         }
         let Some(known) = wishes.iter().find(|known| known.title() == titles[kind.0]) else { continue };
-        grid.columns.push(head("mean", known, titles.len() > 1, &kind.1));
+        let heading = if known.wish.pool { "pooled" } else { "mean" };
+        grid.columns.push(head(heading, known, titles.len() > 1, &kind.1));
         grid.margin_columns += 1;
-        for cells in &mut grid.cells {
-            let of = mean(places.iter().filter_map(|&c| cells[c]));
-            cells.push(of);
+        for (cells, row) in grid.cells.iter_mut().zip(&grid.rows) {
+            cells.push(match known.wish.pool {
+                true => pooled(known, row, &kind.1),
+                false => mean(places.iter().filter_map(|&c| cells[c])),
+            });
         }
     }
 }
@@ -597,7 +636,7 @@ fn value(rows: &Rows, asked: &MetricQuery, spot: &Spot) -> Option<Value> {
         return value.or_else(|| asked.of(&rows.of_all())).and_then(|value| own_share(value, &rows, spot));
     }
     let whole = narrow(rows, spot);
-    if spot.parts.len() > 1 {
+    if spot.parts.len() > 1 && !spot.pooled {
         let of = |&part: &usize| value(rows, asked, &Spot { parts: vec![part], ..spot.clone() });
         let each: Vec<Value> = spot.parts.iter().filter_map(of).collect();
         let numbers: Option<Vec<Measurement>> = each.iter().map(Value::number).collect();

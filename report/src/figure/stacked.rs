@@ -2,7 +2,7 @@
 
 use ludex_env::svg::TextAnchor;
 
-use super::axes::{AxisScale, RowLabels, Sign, below, legend, legend_entries, words};
+use super::axes::{AxisScale, RowLabels, Sign, below, legend, words};
 use super::data::{Axis, Grid};
 use super::svg::{Svg, WIDTH, colour};
 use crate::text::number;
@@ -13,8 +13,8 @@ const THICK: f64 = 18.0;
 /// Draws one bar for each row, divided into a piece for each column. All bars have the same length, 100 %.
 pub(super) fn draw(grid: &Grid, title: &str) -> String {
     let mut svg = Svg::new();
-    let series: Vec<String> = grid.columns.iter().map(|c| c.full()).collect();
-    let top = legend(&mut svg, legend_entries(&series), Sign::Patch, 2.0) + 2.0;
+    let series: Vec<(usize, String)> = grid.series().collect();
+    let top = legend(&mut svg, series.iter().map(|(k, name)| (*k, name.as_str())), Sign::Patch, 2.0) + 2.0;
     let rows = RowLabels::of(grid.rows.iter().map(String::as_str));
     let scale = AxisScale::of([0.0, 100.0], [rows.left, WIDTH - 14.0], 4);
     let one = rows.name(&mut Svg::new(), "", 0.0, THICK) + THICK + 8.0;
@@ -29,7 +29,7 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
         let share = |c: usize| grid.at(r, c).map_or(0.0, |m| m.value.max(0.0));
         let whole: f64 = (0..grid.columns.len()).map(share).sum();
         let mut from = 0.0;
-        for (c, column) in grid.columns.iter().enumerate().filter(|_| whole > 0.0) {
+        for (c, (column, (k, _))) in grid.columns.iter().zip(&series).enumerate().filter(|_| whole > 0.0) {
             let part = 100.0 * share(c) / whole;
             if part <= 0.0 {
                 continue;
@@ -37,7 +37,7 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
             let (x, to) = (scale.at(from), scale.at(from + part));
             let text = number(Some(part), 0);
             let tip = format!("{name}, {}: {} %", column.full(), number(Some(part), 1));
-            svg.rect(&format!("bar piece {}", colour(c)), [x, y], [to - x, THICK], &tip);
+            svg.rect(&format!("bar piece {}", colour(*k)), [x, y], [to - x, THICK], &tip);
             if to - x >= 22.0 {
                 svg.text(TextAnchor::Middle, "small on", [x.midpoint(to), y + THICK / 2.0 + 3.8], &text);
             }

@@ -6,12 +6,12 @@ use ludex_referee::metric::Measurement;
 
 use super::data::Grid;
 use super::svg::escape;
-use crate::text::number;
+use crate::text::{measured, number};
 
 /// Renders an HTML table with one or two header lines.
 pub(super) fn draw(grid: &Grid, title: &str) -> String {
     html(grid, title, &|_, _, m, digits| {
-        let mut text = number(Some(m.value), digits);
+        let mut text = escape(&measured(m, digits));
         if let (Some(low), Some(high)) = (m.low, m.high) {
             let _ =
                 write!(text, "<small>{} \u{2026} {}</small>", number(Some(low), digits), number(Some(high), digits));

@@ -89,6 +89,18 @@ fn signed() -> Grid {
     }
 }
 
+fn signed_rows(rows: usize) -> Grid {
+    let value = |r: usize, c: usize| bare(some(r * 7 + c * 3) * 1.5 - 0.75);
+    let names = ["board", "bid", "bluff", "math", "collaboration", "complete", "incomplete"];
+    Grid {
+        corner: "Agent".into(),
+        columns: columns(&names, &axis("NRA", "", 2)),
+        rows: agents(rows),
+        cells: (0..rows).map(|r| (0..names.len()).map(|c| value(r, c)).collect()).collect(),
+        ..Grid::default()
+    }
+}
+
 fn rounds(lines: usize, points: usize) -> LineChart {
     let line = |k: usize| ChartLine {
         series: k,
@@ -190,6 +202,7 @@ fn gallery() -> Vec<(&'static str, &'static str, Data)> {
         ("scatter_one", "scatter", Data::Points(points(1, 1))),
         ("hexbin", "hexbin", Data::Points(moods())),
         ("radar", "radar", Data::Grid(Grid { rows: names(&["one", "two", HOSTILE]), ..shares() })),
+        ("radar_many", "radar", Data::Grid(signed_rows(7))),
         ("graph", "graph", Data::Arrows(arrows(20, Some(3)))),
         ("graph_small", "graph", Data::Arrows(arrows(5, None))),
         ("strip", "strip", Data::Strip(strip())),
@@ -372,7 +385,8 @@ fn figure_has_files_of_each_format() {
     assert_eq!(names(&drawn), ["f1.json", "f1.csv", "f1.tex", "f1.svg"]);
     let svg = drawn.files().remove(3).1;
     assert!(svg.starts_with("<svg xmlns=") && svg.contains("prefers-color-scheme: dark"), "{svg}");
-    drawn.pages.push(page("b"));
+    drawn.pages = vec![page("Tic-tac-toe, A / cot"), page("tic_tac_toe (a: cot)"), page("\u{2013}")];
     drawn.kind = "table".into();
-    assert_eq!(names(&drawn), ["f1.json", "f1-1.csv", "f1-1.tex", "f1-2.csv", "f1-2.tex"]);
+    let csv: Vec<String> = names(&drawn).into_iter().filter(|name| name.ends_with(".csv")).collect();
+    assert_eq!(csv, ["f1-tic_tac_toe_a_cot.csv", "f1-tic_tac_toe_a_cot-2.csv", "f1-page.csv"]);
 }

@@ -6,7 +6,7 @@ use ludex_referee::metric::value::Quantiles;
 
 use super::data::{Data, Grid, Points};
 use super::svg::escape;
-use crate::text::{clean, number};
+use crate::text::{clean, measured, number};
 
 /// Maximum number of table rows in a page; the CSV has all rows.
 const SHOWN: usize = 100;
@@ -187,7 +187,7 @@ fn of_grid(grid: &Grid) -> String {
         let cell = |(c, column): (usize, &super::data::GridColumn)| {
             let Some(m) = grid.at(r, c) else { return "--".to_owned() };
             let short = |value: f64| latex(&number(Some(value), column.axis.digits));
-            let text = short(m.value);
+            let text = latex(&measured(&m, column.axis.digits));
             let text = match places[c] {
                 [Some(best), _] if r < own && best == m.value => format!("\\textbf{{{text}}}"),
                 [_, Some(second)] if r < own && second == m.value => format!("\\underline{{{text}}}"),

@@ -31,7 +31,7 @@ pub static LAYOUTS: [TableLayout; 5] = [
     TableLayout {
         name: "results",
         columns: &["part", "agent", "opponent", "wins", "draws", "losses"],
-        optional: &["level", "planned", "bots"],
+        optional: &["level", "planned", "bots", "drawn"],
         about: "wins, draws and losses of an agent against one opponent",
         cells: &[
             ("agent", "the evaluated agent; metrics have no row for an agent that appears only in `opponent`"),
@@ -40,6 +40,10 @@ pub static LAYOUTS: [TableLayout; 5] = [
             (
                 "planned",
                 "number of planned matches, at least the number of played matches; default: the number of played matches",
+            ),
+            (
+                "drawn",
+                "yes or no: whether a draw is the best possible result at the top level of the part; equal in all rows of a part",
             ),
             ("bots", "number of bots at the level, at least 1; checked, but not used by any metric"),
         ],
@@ -162,6 +166,13 @@ fn results(import: &mut Import, cells: &Cells, directed: bool) -> Result<(), Imp
         let at = level.map(|level| level.to_string()).unwrap_or_default();
         let counts = [cells.whole(row, "wins")?, cells.whole(row, "draws")?, cells.whole(row, "losses")?];
         once(&mut seen, &[part, agent, opponent, &at], row, "agent")?;
+        if cells.get(row, "drawn").is_some() {
+            let (drawn, part) = (cells.flag(row, "drawn")?, import.part(part));
+            if import.drawn.insert(part, drawn).is_some_and(|before| before != drawn) {
+                let message = format!("expected {} as in the part's other rows", if drawn { "no" } else { "yes" });
+                return Err(ImportError::at(row.number, "drawn", message));
+            }
+        }
         let played = counts.iter().sum::<u64>();
         let planned = cells.get(row, "planned").map(|_| cells.whole(row, "planned")).transpose()?.unwrap_or(played);
         if let Some(bots) = cells.get(row, "bots") {

@@ -1,6 +1,7 @@
 //! CSV (RFC 4180) of the report's numbers, with four decimals and empty fields for missing numbers.
 
 use ludex_referee::metric::USUAL;
+use ludex_referee::rating::anchored::Bound;
 
 use super::Report;
 use crate::figure::text;
@@ -25,7 +26,7 @@ pub(super) fn ratings(report: &Report) -> String {
     ];
     let of_metrics = USUAL.iter().flat_map(|m| ["", "_low", "_high", "_n"].map(|part| format!("{}{part}", m.id)));
     text(|out| {
-        let last = ["blocks", "blocks_for_30"].map(String::from);
+        let last = ["blocks", "blocks_for_30", "bound"].map(String::from);
         out.write_record(head.into_iter().map(String::from).chain(of_metrics).chain(last))?;
         for scale in &report.scales {
             for a in &scale.agents {
@@ -43,6 +44,7 @@ pub(super) fn ratings(report: &Report) -> String {
                 }
                 row.push(a.blocks.to_string());
                 row.push(a.blocks_for_30.map(|n| n.to_string()).unwrap_or_default());
+                row.push(a.bound.map_or("", Bound::name).to_owned());
                 out.write_record(row)?;
             }
         }

@@ -38,17 +38,21 @@ pub(super) fn page(report: &Report) -> String {
     let pictures: Vec<Picture> = report.scales.iter().map(picture).collect();
     let cells: Vec<Vec<Vec<Cell>>> =
         report.scales.iter().map(|s| s.crosstable.iter().map(|r| r.iter().map(cell).collect()).collect()).collect();
+    let (headlines, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
+        report.figures.iter().partition(|figure| report.is_headline(figure));
     let (boards, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
-        report.figures.iter().partition(|figure| [LEADERBOARD, SUMMARIES].contains(&figure.id.as_str()));
+        figures.into_iter().partition(|figure| [LEADERBOARD, SUMMARIES].contains(&figure.id.as_str()));
     let (overall, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
         figures.into_iter().partition(|figure| figure.id == OVERALL);
-    let [overall, boards, figures] = [overall, boards, figures]
+    let [headlines, overall, boards, figures] = [headlines, overall, boards, figures]
         .map(|of| Value::from(Serde(of.into_iter().map(figure_view).collect::<Vec<FigureView>>())));
     let links: Vec<Vec<Link>> = report.scales.iter().map(|scale| links(report, scale)).collect();
     let context = context! {
         style => Value::from_safe_string(STYLE.to_owned()),
+        headlines,
         overall,
         boards,
+        ratings => report.wants_ratings(),
         figures,
         names => names(&report.scales),
         runs => Value::from(Serde(&report.runs)),
@@ -174,7 +178,8 @@ const TOP: f64 = 12.0;
 const STEP: f64 = 26.0;
 
 fn picture(scale: &Scale) -> Picture {
-    let shown: Vec<_> = scale.agents.iter().filter_map(|a| Some((a, a.rating?))).collect();
+    let shown: Vec<_> =
+        scale.agents.iter().filter(|a| a.bound.is_none()).filter_map(|a| Some((a, a.rating?))).collect();
     let ends = shown.iter().flat_map(|(a, r)| [a.low.unwrap_or(*r), a.high.unwrap_or(*r)]);
     let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
     if !(low.is_finite() && high.is_finite()) {

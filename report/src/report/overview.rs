@@ -6,7 +6,7 @@ use ludex_referee::metric::{Measurement, SCORE_RATE};
 use ludex_referee::rating::table::Interval;
 use ludex_referee::suite::figure::Highlight;
 
-use super::Report;
+use super::{PairedDifference, Report};
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn};
 use crate::figure::resolve::FigurePage;
@@ -21,16 +21,26 @@ pub(super) const LEADERBOARD: &str = "leaderboard";
 pub(super) const SUMMARIES: &str = "summaries";
 
 /// Returns the chart, the leaderboard and the means over parts; nothing if no agents are under evaluation.
-pub(super) fn boards(report: &Report) -> Vec<RenderedFigure> {
+pub(super) fn boards(report: &Report, paired: PairedDifference) -> Vec<RenderedFigure> {
     let mut agents = compared(report);
     if agents.is_empty() {
         return Vec::new();
     }
-    let rated = |name: &str| mean_rating(report, name).map_or(f64::NEG_INFINITY, |m| m.value);
     // A stable sort: equal agents remain in the order of the runs.
-    agents.sort_by(|a, b| rated(b).total_cmp(&rated(a)));
+    let value = |measure: Option<Measurement>| measure.map_or(f64::NEG_INFINITY, |m| m.value);
+    let rated = |name: &str| mean_rating(report, name).filter(|m| m.bound().is_none());
+    if agents.iter().all(|name| rated(name).is_some()) {
+        agents.sort_by(|a, b| value(rated(b)).total_cmp(&value(rated(a))));
+    } else {
+        let parts = scored(report, &agents);
+        let scored = |name: &str| value(mean_share(report, &parts, name));
+        agents.sort_by(|a, b| scored(b).total_cmp(&scored(a)));
+    }
     let rows: Vec<String> = agents.iter().map(|name| (*name).to_owned()).collect();
-    let mut out = vec![overall(report, &agents, &rows), leaderboard(report, &agents, rows.clone())];
+    let mut out = vec![overall(report, &agents, &rows)];
+    if report.wants_ratings() {
+        out.push(leaderboard(report, &agents, rows.clone(), paired));
+    }
     out.extend(summaries(report, &agents, rows));
     out
 }
@@ -80,8 +90,12 @@ fn mean_rating(report: &Report, name: &str) -> Option<Measurement> {
     if let Some(row) = report.headline.iter().find(|row| row.name == name) {
         return Some(Measurement { value: row.rating, low: row.low, high: row.high, n: row.games.len() as u64 });
     }
+    if !report.headline.is_empty() {
+        return None;
+    }
     let agent = report.scales.iter().filter_map(|scale| row(scale, name)).find(|agent| agent.rating.is_some())?;
-    Some(Measurement { value: agent.rating?, low: agent.low, high: agent.high, n: 1 })
+    let plain = || Some(Measurement::plain(agent.rating?, 1));
+    agent.measured().map(|m| Measurement { n: 1, ..m }).or_else(plain)
 }
 
 /// Returns the parts, as (suite, part), in which at least one of the agents has a share of points, in suite order.
@@ -107,6 +121,13 @@ fn share(report: &Report, (suite, part): (&str, &str), name: &str) -> Option<Mea
         agents.flat_map(|agent| &agent.results).find(|result| result.part == part && result.score.is_some())?;
     let score = result.score?;
     Some(Measurement { value: score.value, low: Some(score.low), high: Some(score.high), n: result.tally.games() })
+}
+
+/// Returns an agent's mean share of points over the parts in which it has a share.
+fn mean_share(report: &Report, parts: &[(&str, &str)], name: &str) -> Option<Measurement> {
+    let shares: Vec<f64> = parts.iter().filter_map(|&part| Some(share(report, part, name)?.value)).collect();
+    let n = shares.len();
+    (n > 0).then(|| Measurement::plain(shares.iter().sum::<f64>() / n as f64, n as u64))
 }
 
 fn overall(report: &Report, agents: &[&str], rows: &[String]) -> RenderedFigure {
@@ -192,19 +213,20 @@ fn add_parts(columns: &mut Vec<GridColumn>, cells: &mut [Vec<Option<Measurement>
         }
         let under = columns[at].under.clone();
         let axis = Axis { title: "Parts".into(), ..Axis::default() };
-        columns.insert(at + 1, GridColumn { under, name: "Parts".into(), axis, plain: true });
+        columns.insert(at + 1, GridColumn { under, name: "Parts".into(), axis, plain: true, ..GridColumn::default() });
         for row in cells.iter_mut() {
             row.insert(at + 1, row[at].map(|m| Measurement::plain(m.n as f64, m.n)));
         }
     }
 }
 
-fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> RenderedFigure {
+fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>, paired: PairedDifference) -> RenderedFigure {
     let column = |under: &str, name: &str, digits| GridColumn {
         under: under.to_owned(),
         name: name.to_owned(),
         axis: Axis { title: name.to_owned(), unit: String::new(), digits },
-        plain: !["Rating", "Score", "Level"].contains(&name),
+        plain: !["Rating", "Score"].contains(&name),
+        series: None,
     };
     let whole = |n: u64| Some(Measurement::plain(n as f64, n));
     let mut columns = vec![
@@ -219,24 +241,19 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> RenderedF
     let first =
         |name: &&str| vec![mean_rating(report, name), mean_rating(report, name).and_then(|m| whole(m.n)), needed(name)];
     let mut cells: Vec<Vec<Option<Measurement>>> = agents.iter().map(first).collect();
+    let rated = |cells: &[Vec<Option<Measurement>>]| cells.iter().map(|row| row[0]).collect::<Vec<_>>();
+    columns[0].plain |= !leads(&rated(&cells), |pair| paired(None, pair.map(|k| agents[k])));
     for (scale, under) in report.scales.iter().zip(names(&report.scales)) {
         let levels: Vec<Option<Measurement>> = agents.iter().map(|name| level(report, scale, name)).collect();
-        let of = |interval: Interval, n| Measurement {
-            value: interval.value,
-            low: Some(interval.low),
-            high: Some(interval.high),
-            n,
-        };
-        let ratings = agents.iter().map(|name| {
-            let agent = row(scale, name)?;
-            Some(of(Interval { value: agent.rating?, low: agent.low?, high: agent.high? }, agent.blocks as u64))
-        });
+        let ratings = agents.iter().map(|name| row(scale, name)?.measured());
         let scores = agents.iter().map(|name| score(scale, name));
         for (name, digits, found) in
             [("Rating", 0, ratings.collect::<Vec<_>>()), ("Score", 2, scores.collect()), ("Level", 0, levels)]
         {
             if found.iter().any(Option::is_some) {
-                columns.push(column(&under, name, digits));
+                let mut column = column(&under, name, digits);
+                column.plain |= !leads(&found, |pair| paired(scale.part.as_deref(), pair.map(|k| agents[k])));
+                columns.push(column);
                 cells.iter_mut().zip(found).for_each(|(cells, found)| cells.push(found));
             }
         }
@@ -245,8 +262,10 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> RenderedF
         id: LEADERBOARD.into(),
         title: "Leaderboard of all games".into(),
         kind: "table".into(),
-        caption: "Ratings in Elo points with 95 % intervals; over all games, the mean of the games' ratings. Blocks for \u{b1}30: \
-                  number of blocks for an interval of 30 points to either side, in the game that needs the most blocks."
+        caption: "Ratings in Elo points with 95 % intervals; over all games, the mean of the games' ratings. Of an agent that lost or \
+                  won all its games, only a bound is known. The best is marked if its paired difference to the next excludes 0. \
+                  Blocks for \u{b1}30: number of blocks for an interval of 30 points to either side, in the game that needs the \
+                  most blocks."
             .into(),
         pages: vec![FigurePage {
             name: String::new(),
@@ -260,6 +279,17 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> RenderedF
             }),
         }],
         measures: Vec::new(),
+    }
+}
+
+/// Returns true if the paired difference of the best agent of a column to the next excludes 0. Bounds have no rank.
+fn leads(column: &[Option<Measurement>], paired: impl Fn([usize; 2]) -> Option<Interval>) -> bool {
+    let ranked = column.iter().enumerate().filter_map(|(k, m)| Some((k, m.filter(|m| m.bound().is_none())?.value)));
+    let mut ranked: Vec<(usize, f64)> = ranked.collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    match ranked.as_slice() {
+        [best, next, ..] => paired([best.0, next.0]).is_some_and(|difference| difference.low > 0.0),
+        _ => false,
     }
 }
 

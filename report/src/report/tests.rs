@@ -4,6 +4,9 @@ use ludex_referee::testing::{break_off, parts, play, verify};
 use ludex_referee::verify::{VerifiedRecord, Verifier};
 
 use super::*;
+use crate::figure::data::{Data, Grid};
+use crate::scale::AgentRow;
+use ludex_referee::rating::anchored::Bound;
 
 fn verified(records: Vec<Record>) -> Vec<VerifiedRecord> {
     records.into_iter().map(verify).collect()
@@ -89,7 +92,8 @@ fn html_csv_and_json_have_the_same_numbers() {
             assert_eq!((a.blocks, a.blocks_for_30), (scale_blocks(scale, &a.name), Some(needed)));
             assert_eq!(json["scales"][s]["agents"][k]["blocks_for_30"], needed);
             let line = csv.lines().find(|line| line.contains(&format!("{rating:.4}"))).unwrap();
-            assert!(line.ends_with(&format!(",{},{needed}", a.blocks)), "{line}");
+            let bound = a.bound.map_or("", Bound::name);
+            assert!(line.ends_with(&format!(",{},{needed},{bound}", a.blocks)), "{line}");
             assert!(html.contains(&format!("<td>{}</td><td>{needed}</td><td>{}</td>", a.blocks, a.games)), "{needed}");
         }
     }
@@ -208,6 +212,8 @@ fn with_runs() -> Report {
             episode: "first.ttt.0-1.0.0".into(),
             what: "a 1 \u{2013} b 0".into(),
         }],
+        headline: "table".into(),
+        ratings: true,
         ..RunHead::default()
     };
     let mut report = sample();
@@ -216,7 +222,78 @@ fn with_runs() -> Report {
         .iter_mut()
         .filter(|scale| scale.game == "tic_tac_toe")
         .for_each(|scale| scale.part = Some("ttt".into()));
-    report.with_runs(vec![run], Vec::new())
+    report.with_runs(vec![run], vec![figure("other"), figure("table")], &|_, _| None)
+}
+
+fn figure(id: &str) -> RenderedFigure {
+    RenderedFigure {
+        id: id.into(),
+        title: format!("Title of {id}"),
+        kind: "table".into(),
+        caption: String::new(),
+        pages: Vec::new(),
+        measures: Vec::new(),
+    }
+}
+
+fn leaderboard(report: &Report) -> Option<&Grid> {
+    let found = report.figures.iter().find(|figure| figure.id == "leaderboard")?;
+    match &found.pages[0].data {
+        Data::Grid(grid) => Some(grid),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn headline_of_the_suite_comes_first_and_ratings_may_be_omitted() {
+    let report = with_runs();
+    let ids = |report: &Report| report.figures.iter().map(|figure| figure.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&report), ["table", "overall", "leaderboard", "summaries", "other"]);
+    let html = report.to_html();
+    let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text}"));
+    assert!(place("<h3>Title of table") < place("id=\"figure-leaderboard\""), "headline before the board");
+    assert!(place("<h3>Title of other") < place("<h2 id=\"run-1\""), "figures before details");
+    let mut runs = report.runs.clone();
+    runs[0].ratings = false;
+    let without = report.clone().with_runs(runs, vec![figure("table")], &|_, _| None);
+    assert_eq!(ids(&without), ["table", "overall", "summaries"]);
+    assert!(!without.to_html().contains("Mean over games"));
+}
+
+#[test]
+fn best_agent_is_marked_only_if_its_paired_difference_excludes_zero() {
+    let report = with_runs();
+    let best = |low: f64| {
+        let difference = |_: Option<&str>, _: [&str; 2]| Some(Interval { value: 0.5, low, high: 0.9 });
+        let marked = report.clone().with_runs(report.runs.clone(), Vec::new(), &difference);
+        let grid = leaderboard(&marked).unwrap();
+        let rating = (0..grid.columns.len()).filter(|&c| ["Rating", "Score"].contains(&grid.columns[c].name.as_str()));
+        rating.map(|c| grid.places(c)[0].is_some()).collect::<Vec<_>>()
+    };
+    assert!(best(-0.1).iter().all(|marked| !marked), "{:?}", best(-0.1));
+    assert!(best(0.1).iter().any(|marked| *marked));
+    let unpaired = leaderboard(&report).unwrap();
+    assert!((0..unpaired.columns.len()).all(|c| unpaired.places(c) == [None; 2]));
+}
+
+#[test]
+fn agent_that_lost_all_games_has_a_bound_and_no_rank() {
+    let mut report = with_runs();
+    let rated = |agent: &&mut AgentRow| agent.name == "mcts, 100";
+    for agent in report.scales.iter_mut().flat_map(|scale| &mut scale.agents).filter(rated) {
+        (agent.rating, agent.low, agent.high) = (Some(709.0), Some(-4.0), Some(1411.0));
+        agent.bound = Some(Bound::Below);
+    }
+    report.headline.clear();
+    let report = report.clone().with_runs(report.runs.clone(), Vec::new(), &|_, _| None);
+    let grid = leaderboard(&report).unwrap();
+    let row = grid.rows.iter().position(|row| row == "mcts, 100").unwrap();
+    let column =
+        (0..grid.columns.len()).find(|&c| grid.columns[c].name == "Rating" && grid.at(row, c).is_some()).unwrap();
+    assert_eq!(grid.at(row, column).unwrap().bound(), Some(Bound::Below));
+    let html = report.to_html();
+    assert!(html.contains("&lt; 1411"), "{html}");
+    assert!(report.to_csv().lines().any(|line| line.contains("mcts, 100") && line.ends_with(",below")));
 }
 
 /// Checks that scales of a part with a swept parameter are named by this parameter.
@@ -272,13 +349,8 @@ fn report_of_runs_has_details_leaderboard_contents_and_valid_links() {
     let mut studied = with_runs();
     let ran = &mut studied.runs[0].agents;
     ran[0].results.push(super::about::HeadResult { part: "other".into(), ..Default::default() });
-    let left = studied.clone().with_runs(studied.runs.clone(), Vec::new());
-    let crate::figure::data::Data::Grid(grid) =
-        &left.figures.iter().find(|figure| figure.id == "leaderboard").unwrap().pages[0].data
-    else {
-        panic!("no table")
-    };
-    assert_eq!(grid.rows, ["<b>&co"]);
+    let left = studied.clone().with_runs(studied.runs.clone(), Vec::new(), &|_, _| None);
+    assert_eq!(leaderboard(&left).unwrap().rows, ["<b>&co"]);
     let csv_of = |id: &str| report.figures.iter().find(|figure| figure.id == id).unwrap().pages[0].data.to_csv();
     assert!(csv_of("overall").contains("ttt,,\"mcts, 100\",0.75,"), "{}", csv_of("overall"));
     assert!(csv_of("summaries").contains("\"mcts, 100\",,NRA,-0.5,,,2"), "{}", csv_of("summaries"));
@@ -324,12 +396,9 @@ fn contents_precede_runs_and_block_counts_are_not_highlighted() {
     let html = report.to_html();
     assert!(html.find("id=\"contents\"").unwrap() < html.find("id=\"run-1\"").unwrap());
     assert!(html.contains("<a href=\"#run-1\">Run first</a>"));
-    let crate::figure::data::Data::Grid(grid) =
-        &report.figures.iter().find(|figure| figure.id == "leaderboard").unwrap().pages[0].data
-    else {
-        panic!("no table")
-    };
-    let mut grid = grid.clone();
+    let difference = |_: Option<&str>, _: [&str; 2]| Some(Interval { value: 0.5, low: 0.1, high: 0.9 });
+    let report = report.clone().with_runs(report.runs.clone(), Vec::new(), &difference);
+    let mut grid = leaderboard(&report).unwrap().clone();
     let at = grid.columns.iter().position(|column| column.name.starts_with("Blocks")).unwrap();
     let rating = grid.columns.iter().position(|column| column.name == "Rating").unwrap();
     for (row, value) in grid.cells.iter_mut().zip([10.0, 20.0]) {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use ludex_referee::VerifiedRecord;
+use ludex_referee::result::GameResult;
 use ludex_referee::rows::{MetricMatch, ResultTable, RowAgent, RowPart, Rows};
 use ludex_referee::suite::plan::{MatchKey, Plan, PlannedPart};
 
@@ -14,7 +15,7 @@ pub fn observed<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [Ver
 }
 
 /// Returns the matches of [`observed`] as a table, to which other runs can be added ([`join`]).
-pub fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [VerifiedRecord]) -> ResultTable<'g> {
+pub fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [impl AsRef<GameResult>]) -> ResultTable<'g> {
     let agents = plan.agents.iter().map(|agent| RowAgent { name: agent.name.clone(), candidate: agent.candidate });
     let parts = plan.parts.iter().map(|PlannedPart { part, game, .. }| RowPart {
         drawn: part.drawn,
@@ -26,8 +27,8 @@ pub fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [Verifi
     let levels: Vec<HashMap<Vec<usize>, Option<u32>>> =
         plan.parts.iter().map(|part| part.pairings().into_iter().collect()).collect();
     let mut table = ResultTable { agents: agents.collect(), parts: parts.collect(), ..ResultTable::default() };
-    for game in games {
-        let Some(planned) = walk.of_episode(run, &game.record().header.episode) else { continue };
+    for game in games.iter().map(AsRef::as_ref) {
+        let Some(planned) = walk.of_episode(run, &game.episode) else { continue };
         let Some(place) = MatchKey::parse(&planned.key) else { continue };
         let part = &plan.parts[planned.part];
         table.matches.push(MetricMatch {
@@ -35,7 +36,7 @@ pub fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [Verifi
             level: levels[planned.part].get(&place.pairing).copied().flatten(),
             sides: part.sides(place.turn).to_vec(),
             valid: !planned.replayed,
-            ..MetricMatch::of(game.result(), planned.part, planned.seats.clone())
+            ..MetricMatch::of(game, planned.part, planned.seats.clone())
         });
     }
     table

@@ -99,7 +99,7 @@ fn roles_are_stored_with_run() {
     let filled = ["--role", "reference=anchor level=1"];
     evaluate(&place, "r", &[&filled[..], &["--budget", "games=4"]].concat()).json();
     let about: Value = serde_json::from_str(&fs::read_to_string(place.of_run("r", "run.json")).unwrap()).unwrap();
-    assert_eq!(about["roles"], serde_json::json!({"reference": [{"name": REFERENCE, "spec": REFERENCE}]}));
+    assert_eq!(about["roles"], serde_json::json!({"reference": [REFERENCE]}));
     let other = evaluate(&place, "r", &["--role", "reference=anchor level=0"]);
     assert!(other.fails().contains("role reference: was anchor level=1, is anchor level=0"), "{}", other.err);
     // The stopped run is continued and equals an uninterrupted run.

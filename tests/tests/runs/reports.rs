@@ -60,12 +60,32 @@ fn record_of_different_rules_version_is_not_counted() {
 #[test]
 fn report_combines_two_runs() {
     let place = Place::new();
-    fs::write(place.path("small.toml"), [SUITE, FIGURES].concat()).unwrap();
+    fs::write(place.path("small.toml"), ["headline = \"scores\"\n", SUITE, FIGURES].concat()).unwrap();
     let all = [place.evaluate("random", "a", &[]).json(), place.evaluate("mcts sims=4", "b", &[]).json()];
     // Each run has a separate report.
     let own = fs::read_to_string(place.of_run("a", "report.html")).unwrap();
     assert!(own.contains("Run a") && own.contains("id=\"figure-scores\"") && !own.contains("transcripts-"));
     assert!(place.of_run("a", "figures/scores.csv").exists());
+
+    // The figure that the suite names as its headline precedes the board.
+    let [headline, board] =
+        ["figure-scores", "figure-leaderboard"].map(|id| own.find(&format!("id=\"{id}\"")).unwrap());
+    assert!(headline < board);
+    // A metric of records that belong to a run would be a different number.
+    let rate = |more: &[&str]| place.ludex(&[&["rate"], more, &["--metric", "score_rate", "--json"]].concat());
+    let ran = rate(&["ludex-data/runs/a/episodes.jsonl"]);
+    let err = ran.fails();
+    assert!(err.contains("belong to the run \"a\", whose plan decides what counts"), "{err}");
+    let value = |told: &Value| told["values"][0]["value"].clone();
+    assert_eq!(value(&rate(&["a"]).json()), value(&rate(&["ludex-data/runs/a"]).json()));
+    assert_eq!(rate(&["a", "--where", "opponent=missing"]).json()["values"], serde_json::json!([]));
+    for (condition, why) in
+        [("opponent=@missing", "where: unknown role \"missing\""), ("color=red", "where: unknown field")]
+    {
+        let ran = rate(&["a", "--where", condition]);
+        let err = ran.fails();
+        assert!(err.contains(why), "{err}");
+    }
 
     let files = place.ludex(&["rate", "a", "b", "--report", "both", "--json"]).json();
     let files: Vec<&str> = files["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
@@ -97,7 +117,7 @@ fn report_combines_two_runs() {
     assert_eq!(json["pages"][0]["data"]["rows"], serde_json::json!(["random", "mcts sims=4", "mean"]));
     assert!(read("figures/scores.tex").contains("\\begin{tabular}{lrrr}"));
     assert!(read("figures/boards.json").contains("<svg"), "the games have pictures");
-    assert!(read("figures/effort-1.svg").starts_with("<svg xmlns="));
+    assert!(read("figures/effort-four.svg").starts_with("<svg xmlns="));
 
     // Each link leads to a match in the transcripts.
     let mut links = 0;

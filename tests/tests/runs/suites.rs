@@ -1,10 +1,10 @@
 //! Suites of published evaluations, shortened but complete: two built-in agents and two stubs of language models play
 //! them. One stub is strong and answers in JSON, the other is weak and answers in prose with faults.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use ludex_referee::metric::{Metric, MetricScope};
+use ludex_referee::metric::{Metric, MetricScope, MetricSpec};
 use ludex_referee::suite::Suite;
 use serde_json::Value;
 
@@ -53,6 +53,7 @@ impl Small {
 
         let suite = Suite::parse(&text, &ludex_games::builtin()).unwrap();
         self.metrics(&suite, &all);
+        self.rated_metrics_equal_those_of_the_run(&suite, &all, &place);
         self.figures(&suite, &place);
 
         // Finished matches are not repeated, and the stored matches are the whole plan.
@@ -82,6 +83,28 @@ impl Small {
         }
         let known = self.unmeasured.iter().map(|(part, metric, _)| ((*part).to_owned(), (*metric).to_owned()));
         assert_eq!(without, known.collect::<BTreeSet<_>>(), "metrics without a value");
+    }
+
+    /// Checks that `ludex rate RUN --metric` prints the numbers of the run, for each metric of the suite.
+    fn rated_metrics_equal_those_of_the_run(&self, suite: &Suite, all: &Value, place: &Place) {
+        let parts = suite.parts.iter().filter(|part| self.plays(&part.id));
+        let asks: BTreeMap<String, &MetricSpec> =
+            parts.flat_map(|part| &part.metrics).map(|ask| (ask.to_string(), ask)).collect();
+        let mut compared = 0;
+        for (name, ask) in &asks {
+            let args: Vec<String> = ask.to_string().split(' ').skip(1).map(str::to_owned).collect();
+            let mut line = vec!["rate", "r", "--json", "--metric", &ask.id];
+            args.iter().for_each(|arg| line.extend(["--metric-arg", arg]));
+            let rated = place.ludex(&line).json();
+            for one in rated["values"].as_array().unwrap().iter().filter(|one| one["kind"] == "number") {
+                let same = |row: &&Value| row["part"] == one["part"] && row["agent"] == one["agent"];
+                let row = all["parts"].as_array().unwrap().iter().find(same);
+                let Some(own) = row.map(|row| &row["metrics"][name]).filter(|own| !own.is_null()) else { continue };
+                assert_eq!(own, &one["value"], "{name} of {} in {}", one["agent"], one["part"]);
+                compared += 1;
+            }
+        }
+        assert!(compared >= asks.len(), "{compared} numbers of {} metrics", asks.len());
     }
 
     /// Checks that each figure has numbers and is drawn.

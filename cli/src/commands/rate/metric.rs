@@ -4,14 +4,18 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
+use ludex_play::runs::report_files;
+use ludex_referee::GameResult;
 use ludex_referee::metric::{MetricQuery, MetricResult, MetricSpec, Value, value};
+use ludex_referee::suite::selection::MatchSelection;
 use ludex_report::import::{Import, ImportFormat};
 use ludex_report::{labels, scale};
 use serde_json::json;
 
 use super::Args;
 use crate::commands::print::{self, number};
+use crate::commands::records;
 
 #[derive(clap::Args)]
 pub(super) struct MetricArgs {
@@ -24,6 +28,9 @@ pub(super) struct MetricArgs {
     /// Set an argument of the metric; may be repeated
     #[arg(long = "metric-arg", value_name = "NAME=VALUE", requires = "metric")]
     args: Vec<String>,
+    /// Measure only matches with this property: opponent (an agent or @ROLE), variant, seat or level; may be repeated
+    #[arg(long = "where", value_name = "FIELD=VALUE", requires = "metric", conflicts_with = "from_table")]
+    conditions: Vec<String>,
     /// Treat A against B and B against A as different pairings
     #[arg(long, requires = "from_table")]
     directed: bool,
@@ -51,16 +58,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let (spec, query) = own.query()?;
     let found = match &own.from_table {
         Some(file) => measure_table(file, &query, own.directed)?,
-        None => {
-            let options = args.rating.options()?;
-            let (mut good, _) = args.rating.read(&args.from, &options, query.marks())?;
-            if let Some(file) = &own.labels {
-                let name = file.display();
-                let text = fs::read_to_string(file).with_context(|| format!("{name} cannot be read"))?;
-                labels::put(&text, &mut good).map_err(|why| anyhow::anyhow!("{name}: {why}"))?;
-            }
-            query.everywhere(&scale::rows(&good, &options))
-        }
+        None => measure_records(args, &query)?,
     };
     if args.json {
         return Ok(print::json(&json!({ "metric": spec.id, "args": spec.args, "values": found }))?);
@@ -78,6 +76,42 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut rows = vec![["part", "agent", "", "value", "95 %", "n"].map(str::to_owned).to_vec()];
     found.iter().for_each(|one| rows.extend(lines(one, query.metric.digits)));
     Ok(print::table(&mut out, &rows, |k| k > 2)?)
+}
+
+/// Measures runs by their plans, or records without a plan.
+fn measure_records(args: &Args, query: &MetricQuery) -> anyhow::Result<Vec<MetricResult>> {
+    let own = &args.metric;
+    let select = MatchSelection::parse(&own.conditions).map_err(anyhow::Error::msg)?;
+    let labels = own
+        .labels
+        .as_ref()
+        .map(|file| fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display())));
+    let labels = labels.transpose()?;
+    let in_labels = || own.labels.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    if let Some(runs) = args.from.runs()? {
+        ensure!(args.rating.is_default(), "--game, --unrated, --anchor: expected files of records, got a run");
+        let measured = report_files::measure(&runs, query, &select, labels.as_deref());
+        let (found, refused) = if labels.is_some() { measured.with_context(in_labels)? } else { measured? };
+        records::warn(&refused);
+        return Ok(found);
+    }
+    let options = args.rating.options()?;
+    let (mut good, _) = args.rating.read(&args.from, &options, query.marks())?;
+    if let Some(run) = good.iter().find_map(|game| game.run.as_ref()) {
+        bail!(
+            "the records belong to the run {run:?}, whose plan decides what counts: expected its name, folder or bundle"
+        );
+    }
+    ensure!(
+        !query.metric.planned,
+        "{} needs the cycles or levels of a plan, which records do not have: expected a run of a suite",
+        query.metric.id
+    );
+    if let Some(text) = labels {
+        let counts = |game: &GameResult| options.discards(game).is_none();
+        labels::put(&text, &mut good, counts).map_err(|why| anyhow::anyhow!("{}: {why}", in_labels()))?;
+    }
+    Ok(query.everywhere(&select.of(&scale::rows(&good, &options))))
 }
 
 fn measure_table(file: &Path, query: &MetricQuery, directed: bool) -> anyhow::Result<Vec<MetricResult>> {

@@ -61,6 +61,14 @@ fn perfect_scores_have_finite_ratings_and_intervals() {
     assert!(level.draws > 0.9 && level.draws < 1.0);
 }
 
+#[test]
+fn players_that_lost_or_won_all_games_have_bounds() {
+    let games = [repeat(1, 0, 1.0, 3), repeat(2, 0, 0.0, 1), repeat(3, 0, 0.5, 2), repeat(1, 2, 1.0, 1)].concat();
+    let players = anchored(5, &games, &quick(&[(0, 0.0)])).players;
+    let bounds: Vec<Option<Bound>> = players.iter().map(|rating| rating.and_then(|r| r.bound)).collect();
+    assert_eq!(bounds, [None, Some(Bound::Above), Some(Bound::Below), None, None]);
+}
+
 /// Draws results from the model: every two players meet `pairs` times on each side.
 fn simulate(strength: &[f64], draws: f64, pairs: usize, seed: u64) -> Vec<PlayedGame> {
     let nu = 2.0 * draws / (1.0 - draws);

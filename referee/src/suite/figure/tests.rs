@@ -19,6 +19,7 @@ fn figures_round_trip_through_text() {
         GOOD.replace("\"score_rate\"", "[\"score_rate\", { metric = \"length\", title = \"Moves\" }]"),
         GOOD.replace("table", "scatter").replace("cell = ", "pages = [\"part\", \"agent\"]\nx = \"length\"\ny = "),
         GOOD.replace("\"score_rate\"", "{ metric = \"level\", form = \"corrected\" }"),
+        GOOD.replace("\"score_rate\"", "{ metric = \"score_rate\", pool = true }") + "baseline = \"one\"\n",
     ];
     for text in texts {
         let figure = read(&text).unwrap_or_else(|e| panic!("{text}{e}"));
@@ -47,6 +48,8 @@ fn invalid_figures_are_refused() {
         (GOOD.replace("\"score_rate\"", "{ metric = \"score_rate\", of = \"x\" }"), "unknown argument \"of\""),
         (GOOD.replace("\"T\"", "\" \""), "title: expected text, got none"),
         (format!("{GOOD}highlight = \"worst\"\n"), "unknown variant `worst`"),
+        (GOOD.replace("table", "bars") + "baseline = \"x\"\n", "baseline is not supported by kind bars"),
+        (format!("{GOOD}baseline = \"x\"\nmargins = [\"mean\"]\n"), "baseline and margins exclude each other"),
     ];
     for (text, why) in cases {
         let error = read(&text).expect_err(&text);

@@ -208,6 +208,34 @@ fn figure_may_show_complement_of_metric_limited_to_parts() {
 }
 
 #[test]
+fn pooled_margin_counts_all_matches() {
+    with_rows(|rows| {
+        let table = |more: &str| {
+            let text = format!("{{ metric = \"length\"{more} }}");
+            grid(rows, &format!("kind = \"table\"\ncolumns = \"part\"\nmargins = [\"mean_column\"]\ncell = {text}"))
+        };
+        let pooled = table(", pool = true");
+        assert_eq!(heads(&pooled), ["ttt", "kuhn", "pooled"]);
+        let whole = MetricQuery::parse("length").unwrap().number(&rows.of_agent(0));
+        assert_eq!(pooled.at(0, 2), whole);
+        let each = [0, 1].map(|part| number(rows, "length", 0, part).unwrap().value);
+        assert_eq!(table("").at(0, 2).unwrap().value, (each[0] + each[1]) / 2.0);
+        let alone = grid(rows, "kind = \"bars\"\ncell = { metric = \"length\", pool = true }");
+        assert_eq!(alone.at(0, 0), whole);
+    });
+}
+
+#[test]
+fn rows_are_compared_to_the_baseline() {
+    with_rows(|rows| {
+        let table = grid(rows, "kind = \"table\"\npart = \"ttt\"\nbaseline = \"one\"\ncell = \"length\"");
+        assert_eq!(table.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["Length", "Length, difference"]);
+        let own = [0, 1].map(|agent| number(rows, "length", agent, 0).unwrap().value);
+        assert_eq!([table.at(0, 1), table.at(1, 1)].map(|m| m.map(|m| m.value)), [None, Some(own[1] - own[0])]);
+    });
+}
+
+#[test]
 fn series_with_equal_names_share_an_index_across_pages() {
     let page = |names: &[&str]| {
         let lines = names.iter().map(|name| ChartLine { name: (*name).to_owned(), ..ChartLine::default() });
@@ -216,13 +244,22 @@ fn series_with_equal_names_share_an_index_across_pages() {
             data: Data::Lines(LineChart { lines: lines.collect(), ..LineChart::default() }),
         }
     };
-    let mut pages = [page(&["one", "two"]), page(&["two", "three"]), page(&["one"])];
-    number_series(&mut pages);
-    let places = pages.map(|page| match page.data {
+    let mut drawn = [page(&["one", "two"]), page(&["two", "three"]), page(&["one"])];
+    number_series(&mut drawn);
+    let places = drawn.map(|page| match page.data {
         Data::Lines(data) => data.lines.iter().map(|line| line.series).collect::<Vec<_>>(),
         other => panic!("{other:?}"),
     });
     assert_eq!(places, [vec![0, 1], vec![1, 2], vec![0]]);
+    with_rows(|rows| {
+        let all =
+            pages(rows, "kind = \"bars\"\nrows = \"agent\"\ncolumns = \"part\"\npages = \"level\"\ncell = \"length\"");
+        for page in &all {
+            let Data::Grid(grid) = &page.data else { panic!() };
+            let series: Vec<_> = grid.columns.iter().map(|column| (column.name.as_str(), column.series)).collect();
+            assert!(series.iter().all(|own| [("ttt", Some(0)), ("kuhn", Some(1))].contains(own)), "{series:?}");
+        }
+    });
 }
 
 #[test]

@@ -55,6 +55,32 @@ fn metrics_of_result_tables_equal_hand_computed_values() {
     shares(RESULTS, "wdl", "A", &[("wins", 41.0), ("draws", 2.0), ("losses", 37.0)]);
 }
 
+/// Tic-tac-toe at its top level, whose bot cannot be beaten: 19 draws in 32 matches are 59.4 % (BotzoneBench, table 2).
+#[test]
+fn level_with_draws_needs_their_meaning() {
+    let rows = "ttt,A,anchor 0,16,0,0,0\nttt,A,anchor 1,0,19,13,1\n";
+    let plain = format!("part,agent,opponent,wins,draws,losses,level\n{rows}");
+    let asked = MetricQuery::parse("level").unwrap();
+    let import = Import::read(&plain, ImportFormat::Csv, false).unwrap();
+    let why = import.feeds(&asked).unwrap_err().to_string();
+    assert!(why.contains("A drew 19 and won none") && why.contains("expected a column drawn"), "{why}");
+    shares(&plain, "level drawn=yes", "A", &[("level", 1.0), ("progress", 59.375)]);
+    shares(&plain, "level drawn=no", "A", &[("level", 1.0), ("progress", 0.0)]);
+    let told = format!("part,agent,opponent,wins,draws,losses,level,drawn\n{}", rows.replace('\n', ",yes\n"));
+    shares(&told, "level", "A", &[("level", 1.0), ("progress", 59.375)]);
+    let mixed = Import::read(&told.replacen("yes", "no", 1), ImportFormat::Csv, false).unwrap_err().to_string();
+    assert!(mixed.contains("row 3, column drawn: expected no as in the part's other rows"), "{mixed}");
+}
+
+#[test]
+fn means_and_correlations_of_scores_cover_several_parts() {
+    let table = "agent,part,value\nA,orr,0.5\nA,csr,1\nB,orr,0.25\nC,orr,1\nC,csr,0.5\n";
+    shares(table, "mean_over_parts", "all", &[("A", 0.75), ("B", 0.25), ("C", 0.75)]);
+    near(table, "correlation x_part=orr y_part=csr", "all", -1.0);
+    let same = MetricQuery::parse("correlation").err().unwrap();
+    assert!(same.contains("expected different x and y"), "{same}");
+}
+
 /// Three players in two cycles. In the first, A beats B, B beats C and C beats A. In the second, A wins both its
 /// matches and B beats C.
 const MATCHES: &str = "part,cycle,order,a,b,score_a,return_a,return_b,first

@@ -69,6 +69,13 @@ fn agents_of_a_run_replace_default_agents_of_a_role() {
     assert_eq!(plan_of(&own, &["me"]).unwrap().agents[2].spec, "anchor level=1");
     own.fill(&assign("reference", &["z"])).unwrap();
     assert_eq!(plan_of(&own, &["me"]).unwrap().agents[2].name, "my z");
+
+    // The suite may name the agents of a role.
+    let named = "[[role]]\nname = \"reference\"\nagents = [{ name = \"search\", spec = \"mcts sims=9\" }]\n";
+    let named = suite(&format!("{named}{against}"));
+    let agent = plan_of(&named, &["me"]).unwrap().agents[2].clone();
+    assert_eq!((agent.name.as_str(), agent.spec.as_str()), ("search", "mcts sims=9"));
+    assert_eq!(toml::from_str::<Suite>(&toml::to_string(&named).unwrap()).unwrap().roles, named.roles);
 }
 
 #[test]
