@@ -15,6 +15,7 @@ pub mod merge;
 pub mod preflight;
 mod rebuilt_plan;
 pub mod report_files;
+pub mod run_metrics;
 pub mod settings;
 pub mod tournament;
 

@@ -93,6 +93,8 @@ pub struct MetricMatch<'a> {
     /// Reason for the end of the match.
     pub reason: EndReason,
     pub at_fault: Option<usize>,
+    /// Name of the episode; empty in an imported table.
+    pub episode: &'a str,
     /// Number of moves of all seats; absent in an imported table.
     pub moves: Option<u32>,
     /// Team of each seat; empty without teams.
@@ -119,6 +121,7 @@ impl<'a> MetricMatch<'a> {
             scores: game.seats.iter().map_while(|seat| seat.payoff).collect(),
             reason: game.reason,
             at_fault: game.at_fault,
+            episode: &game.episode,
             moves: Some(game.moves),
             teams: &game.teams,
             mirror: &game.mirror,

@@ -150,6 +150,14 @@ pub struct Difference {
     pub why: Option<NoInterval>,
 }
 
+impl Difference {
+    /// Limits the interval to the range of differences of scores, -1 to 1.
+    fn of_scores(self) -> Difference {
+        let limit = |end: Option<f64>| end.map(|end| end.clamp(-1.0, 1.0));
+        Difference { low: limit(self.low), high: limit(self.high), ..self }
+    }
+}
+
 /// Reason for a missing interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -253,7 +261,7 @@ fn row(game: &str, pairs: &[(&ComparedMatch, &ComparedMatch)], payoffs: bool) ->
         pairs: pairs.len(),
         blocks: blocks.len(),
         scores: (!scored.is_empty()).then(|| [mean(|s| s.1), mean(|s| s.2)]),
-        score: difference(&score),
+        score: difference(&score).map(Difference::of_scores),
         payoff,
         mcnemar,
         p: mcnemar.map_or_else(|| payoff.and_then(|d| d.p), |m| Some(m.p)),
@@ -389,7 +397,7 @@ fn fallback(first: &[ComparedMatch], second: &[ComparedMatch]) -> Vec<Unpaired> 
         let (a, b) = (scored(first, game), scored(second, game));
         let (x, y) = (clustered(&a)?, clustered(&b)?);
         let matches = [a.len(), b.len()];
-        Some(Unpaired { game: game.to_owned(), matches, scores: [x.value, y.value], score: welch(x, y) })
+        Some(Unpaired { game: game.to_owned(), matches, scores: [x.value, y.value], score: welch(x, y).of_scores() })
     });
     compared.collect()
 }

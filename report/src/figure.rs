@@ -78,7 +78,7 @@ impl RenderedFigure {
             id: figure.id.clone(),
             title: figure.title.clone(),
             kind: figure.kind.clone(),
-            caption: figure.caption.clone(),
+            caption: caption(figure),
             pages: resolve::resolve(figure, ground),
             measures: metrics.map(|m| [m.title, m.formula, m.source].map(str::to_owned)).collect(),
         }
@@ -88,6 +88,14 @@ impl RenderedFigure {
     pub fn draw(&self, page: &resolve::FigurePage) -> String {
         let title = if page.name.is_empty() { self.title.clone() } else { format!("{}: {}", self.title, page.name) };
         self.kind.parse().map(|kind| draw(kind, &page.data, &title)).unwrap_or_default()
+    }
+
+    /// Returns the numbers of all pages as CSV. With several pages, the first column has their names.
+    pub fn to_csv(&self) -> String {
+        match self.pages.as_slice() {
+            [page] => page.data.to_csv(),
+            pages => write::pages_csv(pages.iter().map(|page| (page.name.as_str(), &page.data))),
+        }
     }
 
     /// Returns the files of the figure by name: the numbers as CSV, JSON and LaTeX, and each drawing.
@@ -113,6 +121,13 @@ impl RenderedFigure {
         }
         out
     }
+}
+
+/// Returns the caption of a figure, with the conditions on its matches.
+fn caption(figure: &Figure) -> String {
+    let conditions = figure.select.to_text();
+    let only = if conditions.is_empty() { String::new() } else { format!("Only matches with {conditions}.") };
+    [figure.caption.as_str(), &only].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// Longest part of a file name that a page's name gives, in characters.

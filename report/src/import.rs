@@ -147,6 +147,7 @@ impl Import {
             scores: game.scores.clone(),
             reason: EndReason::Finished,
             at_fault: None,
+            episode: "",
             moves: None,
             teams: &[],
             mirror: &[],
@@ -176,7 +177,7 @@ impl Import {
 
     /// Checks that no agent has a progress of 0 at the top level only because the table does not tell what draws mean.
     fn check_draws(&self, asked: &MetricQuery) -> Result<(), String> {
-        if asked.metric.id != "level" || !asked.args.is("drawn", "part") {
+        if asked.metric.id != "level" || !asked.args.is("drawn", "part") || asked.args.is("form", "corrected") {
             return Ok(());
         }
         let top =
@@ -189,7 +190,7 @@ impl Import {
                 let (agent, part) = (&self.agents[*agent].name, &self.parts[part]);
                 return Err(format!(
                     "level: {agent} drew {} and won none of its matches at the top level of {part}, so the table must tell if a draw is \
-                     the best possible result there: expected a column drawn (yes or no), or --metric-arg drawn=yes or drawn=no",
+                     the best possible result there: expected a column drawn (yes or no) for each part, or --metric-arg drawn=yes or drawn=no for all parts",
                     tally.draws
                 ));
             }

@@ -6,6 +6,7 @@
 pub mod about;
 mod csv;
 mod html;
+mod markdown;
 mod overview;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,7 +141,7 @@ impl Report {
     }
 
     /// Returns true if a figure is the headline of a suite.
-    fn is_headline(&self, figure: &RenderedFigure) -> bool {
+    pub fn is_headline(&self, figure: &RenderedFigure) -> bool {
         self.runs.iter().any(|run| figure.id == run.headline || figure.id == format!("{}-{}", run.suite, run.headline))
     }
 
@@ -182,6 +183,19 @@ impl Report {
         ];
         let figures = self.figures.iter().flat_map(RenderedFigure::files);
         out.extend(figures.map(|(name, text)| (format!("figures/{name}"), text)));
+        out
+    }
+
+    /// Returns a Markdown page and its tables by name: `STEM.md`, and the folder `STEM` with the numbers of each figure, the
+    /// ratings and the crosstables as CSV. Drawings are omitted.
+    pub fn markdown_files(&self, stem: &str) -> Vec<(String, String)> {
+        let mut out = vec![
+            (format!("{stem}.md"), markdown::page(self, stem)),
+            (format!("{stem}/ratings.csv"), self.to_csv()),
+            (format!("{stem}/crosstable.csv"), self.crosstable_csv()),
+        ];
+        let figures = self.figures.iter().filter(|figure| figure.kind != "strip");
+        out.extend(figures.map(|figure| (format!("{stem}/{}.csv", figure.id), figure.to_csv())));
         out
     }
 

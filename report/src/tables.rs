@@ -1,4 +1,4 @@
-//! Tables of a run: episodes, decisions and calls.
+//! Tables of a run: episodes, matches, moves, marks, decisions, calls and ratings.
 //!
 //! A row is a struct, and its fields are the columns. The doc comment of a field describes the column, and the type of
 //! the field gives the kind of the column, so that all formats agree.
@@ -7,7 +7,11 @@ pub mod calls;
 pub mod card;
 pub mod decisions;
 pub mod episodes;
+pub mod marks;
+pub mod matches;
+pub mod moves;
 pub mod parquet;
+pub mod ratings;
 pub mod record;
 
 use ludex_protocol::record::{Record, RecordParts};
@@ -78,7 +82,7 @@ pub fn columns<R: JsonSchema>() -> Vec<ColumnDoc> {
 
 /// A row of a table of a run.
 pub trait TableRow: Serialize + JsonSchema {
-    /// Name of the table: `episodes`, `decisions` or `calls`.
+    /// Name of the table, such as `episodes`.
     const WHAT: &str;
     /// Description of a row, as a sentence.
     const ABOUT: &str;
@@ -90,6 +94,17 @@ pub trait TableRow: Serialize + JsonSchema {
 /// Returns an error for a row that JSON cannot express.
 pub fn jsonl<R: TableRow>(rows: &[R]) -> serde_json::Result<String> {
     rows.iter().map(|row| Ok(serde_json::to_string(row)? + "\n")).collect()
+}
+
+/// Formats rows as CSV (RFC 4180) with a header line. Absent values are empty.
+///
+/// # Errors
+/// Returns an error for a row that CSV cannot express.
+pub fn csv<R: TableRow>(rows: &[R]) -> csv::Result<Vec<u8>> {
+    let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    out.write_record(columns::<R>().iter().map(|column| &column.name))?;
+    rows.iter().try_for_each(|row| out.serialize(row))?;
+    out.into_inner().map_err(|e| csv::Error::from(e.into_error()))
 }
 
 /// Collects the rows of all records, and lists the records for which `of` returns an error.

@@ -15,7 +15,7 @@ use crate::runs::episode::MatchPlace;
 use crate::runs::run_files::CallLine;
 
 /// Match as a list of decisions.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Transcript {
     pub episode: String,
     /// Canonical game string.
@@ -42,7 +42,7 @@ pub struct Transcript {
 }
 
 /// Cost of a match's calls.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Sums {
     pub calls: usize,
     /// Input tokens.
@@ -60,7 +60,7 @@ pub struct Sums {
 }
 
 /// Turn of a seat.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Decision {
     /// Number of the move in the match, from 1.
     pub ply: u32,
@@ -84,7 +84,7 @@ pub struct Decision {
 }
 
 /// Attempt at a move.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Attempt {
     pub calls: Vec<ShownCall>,
     /// Refused move with the reason.
@@ -92,7 +92,7 @@ pub struct Attempt {
 }
 
 /// Call of a language model, without the parts that the transcript displayed earlier.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ShownCall {
     /// Purpose: `move`, `vote`, ...
     pub purpose: String,
@@ -111,6 +111,13 @@ pub struct ShownCall {
     pub read: Option<String>,
     /// Duration, tokens, price and unusual events of the call, as text.
     pub facts: String,
+}
+
+/// Returns the file name of a match's transcript, or of a further piece of it.
+pub fn page_name(episode: &str, piece: usize) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    let name: String = episode.chars().map(safe).collect();
+    if piece == 0 { format!("m-{name}.html") } else { format!("m-{name}-{}.html", piece + 1) }
 }
 
 /// Returns the transcript of a match of a run, with the decisions of the seats in `shown`.

@@ -151,49 +151,47 @@ pub(super) fn sides_of(
     good.iter().filter_map(side_of).collect()
 }
 
+/// Maximum width of the output in characters.
+const WIDTH: usize = 120;
+
+/// Meanings of the columns.
+const LEGEND: [&str; 4] = [
+    "first, second, difference: mean scores of the pairs (win 1, draw 1/2); difference of returns: first minus second",
+    "95 %: Student's interval over seeds; only one: pairs that only the first agent won, and only the second",
+    "p: McNemar's exact test of these pairs, or the t test of returns in games without winners; p (Holm): p corrected for \
+     the number of games",
+    "needed: number of seeds to detect a difference of 30 rating points with a power of 0.8",
+];
+
 fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "first:  {}\nsecond: {}\n", names[0], names[1])?;
     if c.games.is_empty() {
         writeln!(out, "no pairs: the agents never played the same part, game, opponents, seats and seed")?;
     } else {
-        let head = [
-            "game",
-            "pairs",
-            "seeds",
-            "first",
-            "second",
-            "difference",
-            "95 %",
-            "return",
-            "95 %",
-            "only first",
-            "only second",
-            "p",
-            "p (Holm)",
-            "needed",
-        ];
+        let head =
+            ["game", "pairs", "seeds", "first", "second", "difference", "95 %", "only one", "p", "p (Holm)", "needed"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         let all = Some(&c.all).filter(|all| c.games.len() > 1 && all.pairs > 0);
         let short = |row: &ComparisonRow| short(row, &c.games);
         rows.extend(c.games.iter().chain(all).map(|row| cells(&short(row), row)));
         print::table(&mut out, &rows, |k| k > 0)?;
+        let mut returns = vec![["game", "difference of returns", "95 %"].map(str::to_owned).to_vec()];
+        let paid = c.games.iter().filter(|row| row.payoff.is_some());
+        returns.extend(paid.map(|row| [vec![short(row)], difference(row.payoff).to_vec()].concat()));
+        if returns.len() > 1 {
+            writeln!(out)?;
+            print::table(&mut out, &returns, |k| k > 0)?;
+        }
+        writeln!(out)?;
         for row in c.games.iter().filter(|row| short(row) != row.game) {
-            writeln!(out, "{}: {}", short(row), row.game)?;
+            out.write_all(print::wrapped(&format!("{}: {}", short(row), row.game), WIDTH).as_bytes())?;
         }
         for row in c.games.iter().chain(all) {
-            notes(row).into_iter().try_for_each(|note| writeln!(out, "{}: {note}", short(row)))?;
+            let notes = notes(row).into_iter().map(|note| print::wrapped(&format!("{}: {note}", short(row)), WIDTH));
+            notes.into_iter().try_for_each(|note| out.write_all(note.as_bytes()))?;
         }
-        writeln!(
-            out,
-            "first, second, difference: mean scores of the pairs (win 1, draw 1/2); return: difference of the mean returns"
-        )?;
-        writeln!(
-            out,
-            "95 %: Student's interval over seeds; p: McNemar's exact test of pairs that only one agent won, or the t test of \
-             returns in games without winners; p (Holm): p corrected for the number of games"
-        )?;
-        writeln!(out, "needed: number of seeds to detect a difference of 30 rating points with a power of 0.8")?;
+        LEGEND.iter().try_for_each(|line| out.write_all(print::wrapped(line, WIDTH).as_bytes()))?;
     }
     if c.unpaired != [0, 0] {
         writeln!(out, "\nunpaired, excluded: {} matches of the first, {} of the second", c.unpaired[0], c.unpaired[1])?;
@@ -243,11 +241,7 @@ fn cells(name: &str, row: &ComparisonRow) -> Vec<String> {
     let mut out = vec![name.to_owned(), row.pairs.to_string(), row.blocks.to_string()];
     out.extend([0, 1].map(|k| row.scores.map_or_else(dash, |s| number(s[k], 3))));
     out.extend(difference(row.score));
-    out.extend(difference(row.payoff));
-    match row.mcnemar {
-        Some(m) => out.extend([m.first.to_string(), m.second.to_string()]),
-        None => out.extend([dash(), dash()]),
-    }
+    out.push(row.mcnemar.map_or_else(dash, |m| format!("{}, {}", m.first, m.second)));
     out.extend([row.p, row.holm].map(|p| p.map_or_else(dash, |p| number(p, 4))));
     out.push(row.needed.map_or_else(dash, |n| n.to_string()));
     out

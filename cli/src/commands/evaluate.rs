@@ -1,8 +1,8 @@
 //! `ludex evaluate`.
 
 mod merge;
+mod results;
 
-use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,21 +15,20 @@ use ludex_play::runs::evaluation::{
 use ludex_play::runs::executor::LocalExecutor;
 use ludex_play::runs::preflight;
 use ludex_play::runs::report_files;
-use ludex_referee::answer_counts::Answers;
 use ludex_referee::schedule::Deals;
 use ludex_referee::suite::is_word;
 use ludex_referee::suite::plan::Plan;
 use ludex_referee::suite::shard::Shard;
 use ludex_report::ReportAbout;
+use ludex_report::figure::RenderedFigure;
 use ludex_report::runs::archive::Archive;
-use ludex_report::runs::summary::SummaryScore;
-use ludex_report::runs::summary::{GroupScore, PartResult};
-use ludex_report::runs::usage::Usage;
 use ludex_report::scale::RatingOptions;
 use serde_json::json;
 
-use super::print::{self, number};
+use super::print;
 use super::rate::report;
+use results::short_results;
+pub(super) use results::{costs, print_details, print_table};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -194,7 +193,7 @@ fn print_results(
     let EvaluationResults { rows, groups, summaries, .. } = findings;
     let folder = played.folder.path();
     let title = format!("{}: {}", plan.suite.title, args.agents.join(", "));
-    let files = write_report(folder, title);
+    let (files, headline) = write_report(folder, title);
     let usage = played.folder.usage();
     if args.json {
         let (ended, why) = match &played.end {
@@ -210,8 +209,7 @@ fn print_results(
         }))?;
     } else {
         let mut out = io::stdout().lock();
-        print_table(&mut out, rows)?;
-        print_details(&mut out, rows, groups, summaries)?;
+        out.write_all(short_results(played.folder.run(), headline, findings)?.as_bytes())?;
         let all = print::count(played.records.len(), "match", "matches");
         writeln!(out, "{all}, {} of them now; {}", played.played, costs(&usage))?;
         writeln!(out, "{}", folder.join("report.html").display())?;
@@ -223,9 +221,9 @@ fn print_results(
     Ok(())
 }
 
-/// Writes the report of a run to the run's folder and returns the files. An error is only printed, since the run itself
-/// is complete.
-fn write_report(folder: &Path, title: String) -> Vec<PathBuf> {
+/// Writes the report of a run to the run's folder, and returns the files and the headline of the suite. An error is only
+/// printed, since the run itself is complete.
+fn write_report(folder: &Path, title: String) -> (Vec<PathBuf>, Option<RenderedFigure>) {
     let files = || {
         let name = folder.to_str().context("expected a folder name in Unicode, got other bytes")?;
         let run = Archive::open(name, folder)?;
@@ -237,149 +235,13 @@ fn write_report(folder: &Path, title: String) -> Vec<PathBuf> {
             ..ReportAbout::default()
         };
         let (made, _) = report_files::report(&[&run], RatingOptions::default(), about, |_| None);
-        report::write(&made, folder)
+        let headline = made.figures.iter().find(|figure| made.is_headline(figure)).cloned();
+        Ok((report::write(&made, folder)?, headline))
     };
     files().unwrap_or_else(|e: anyhow::Error| {
         eprintln!("ludex: {e:#}");
-        Vec::new()
+        (Vec::new(), None)
     })
-}
-
-/// Formats calls, tokens and dollars as text.
-pub(super) fn costs(usage: &Usage) -> String {
-    if usage.calls == 0 {
-        return "no calls".to_owned();
-    }
-    let money = if usage.unpriced == usage.calls {
-        "no price known".to_owned()
-    } else {
-        let part = if usage.unpriced > 0 {
-            format!(" without {} of unknown price", print::count(usage.unpriced as usize, "call", "calls"))
-        } else {
-            String::new()
-        };
-        format!("{:.2} dollars{part}", usage.usd)
-    };
-    let part = |tokens: u64, what: &str| if tokens > 0 { format!(" ({tokens} {what})") } else { String::new() };
-    let (cached, thoughts) = (part(usage.cached_tokens, "cached"), part(usage.reasoning_tokens, "thoughts"));
-    let (read, written) = (usage.tokens_in, usage.tokens_out);
-    let calls = print::count(usage.calls as usize, "call", "calls");
-    format!("{calls}, {read} tokens in{cached}, {written} out{thoughts}, {money}")
-}
-
-/// Maximum number of metrics to print, so that the table stays visible.
-const MAX_METRICS: usize = 30;
-
-/// Prints details below the table: parts that could not be played, metrics per part, and means over groups and parts.
-pub(super) fn print_details(
-    out: &mut impl Write,
-    rows: &[PartResult],
-    groups: &[GroupScore],
-    summaries: &[SummaryScore],
-) -> io::Result<()> {
-    let notes: BTreeSet<String> =
-        rows.iter().filter_map(|row| Some(format!("{}: {}", row.part, row.note.as_ref()?))).collect();
-    notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
-    let measured: usize = rows.iter().map(|row| row.metrics.len()).sum();
-    if measured > MAX_METRICS {
-        writeln!(out, "{measured} measurements of parts; see the report or --json")?;
-    }
-    for row in rows.iter().filter(|_| measured <= MAX_METRICS) {
-        for (metric, measure) in &row.metrics {
-            let range = measure
-                .low
-                .zip(measure.high)
-                .map_or_else(String::new, |(low, high)| format!(" ({} to {})", number(low, 3), number(high, 3)));
-            writeln!(out, "{}: {} of {} {}{range}", row.part, metric, row.agent, number(measure.value, 3))?;
-        }
-    }
-    print_answers(out, rows)?;
-    // The table has the mean over one part.
-    for GroupScore { group, agent, parts, score } in groups.iter().filter(|group| group.parts > 1) {
-        writeln!(
-            out,
-            "{group}: mean score of {agent} {} over {}",
-            number(*score, 3),
-            print::count(*parts, "part", "parts")
-        )?;
-    }
-    for SummaryScore { summary, agent, parts, value } in summaries {
-        let over = print::count(*parts, "part", "parts");
-        writeln!(out, "{summary}: {agent} {} over {over}", number(*value, 3))?;
-    }
-    Ok(())
-}
-
-/// Prints how many answers of each kind each language model gave, and a warning for each part with many bad answers.
-fn print_answers(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
-    let agents: BTreeSet<&str> =
-        rows.iter().filter(|row| row.answers.is_some()).map(|row| row.agent.as_str()).collect();
-    for agent in agents {
-        let own = || rows.iter().filter(|row| row.agent == agent);
-        let mut all = Answers::default();
-        own().filter_map(|row| row.answers.as_ref()).for_each(|answers| all.add(answers));
-        let kinds = all.by_kind().into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}"));
-        let lost: u64 = own().map(|row| row.lost_by_answers).sum();
-        let lost = (lost > 0).then(|| format!("; {} lost by them", print::count(lost as usize, "match", "matches")));
-        let lost = lost.unwrap_or_default();
-        writeln!(out, "answers of {agent}: {}{lost}", kinds.collect::<Vec<_>>().join(", "))?;
-        for row in own() {
-            let warnings = row.answers.iter().flat_map(Answers::warnings);
-            warnings.into_iter().try_for_each(|warning| writeln!(out, "WARNING: {}: {warning}", row.part))?;
-        }
-    }
-    Ok(())
-}
-
-/// Prints the results table of a run.
-pub(super) fn print_table(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
-    let several = rows.iter().any(|r| r.agent != rows[0].agent);
-    let mut head =
-        vec!["part", "level", "progress", "score", "95 %", "w-d-l", "rating", "95 %", "blocks", "for +-30", "excluded"];
-    if several {
-        head.insert(1, "agent");
-    }
-    let mut table = vec![head.iter().map(|h| (*h).to_owned()).collect::<Vec<_>>()];
-    let dash = || "-".to_owned();
-    for row in rows {
-        let range = |low: f64, high: f64, digits| format!("{} to {}", number(low, digits), number(high, digits));
-        let level = row.level.as_ref();
-        let progress = level.map_or_else(dash, |l| match &l.progress {
-            _ if l.topped => "topped".into(),
-            Some(p) => format!("{} %", number(p.value, 1)),
-            None => dash(),
-        });
-        let lost = match (row.discarded, row.invalid) {
-            (0, 0) => dash(),
-            (discarded, 0) => format!("{discarded} discarded"),
-            (discarded, invalid) => format!("{discarded} discarded, {invalid} invalid"),
-        };
-        let mut cells = vec![
-            row.part.clone(),
-            level.map_or_else(dash, |l| l.level.to_string()),
-            progress,
-            row.score.map_or_else(dash, |s| number(s.value, 3)),
-            row.score.map_or_else(dash, |s| range(s.low, s.high, 3)),
-            match &row.note {
-                Some(_) => dash(),
-                None => format!("{}-{}-{}", row.tally.wins, row.tally.draws, row.tally.losses),
-            },
-            row.rating.map_or_else(dash, |r| number(r.value, 0)),
-            row.rating.map_or_else(dash, |r| range(r.low, r.high, 0)),
-            row.rating.map_or_else(dash, |_| row.blocks.to_string()),
-            row.blocks_for_30.map_or_else(dash, |n| n.to_string()),
-            lost,
-        ];
-        if several {
-            cells.insert(1, row.agent.clone());
-        }
-        table.push(cells);
-    }
-    print::table(out, &table, |k| k > usize::from(several))?;
-    if rows.iter().any(|row| row.blocks_for_30.is_some()) {
-        writeln!(out, "for +-30: number of blocks needed for a 95 % interval of +-30 points")?;
-    }
-    Ok(())
 }
 
 fn print_estimate(estimate: &RunEstimate, out: &mut impl Write) -> io::Result<()> {

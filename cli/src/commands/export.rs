@@ -24,10 +24,10 @@ use super::{print, records};
 pub(super) struct Args {
     #[command(flatten)]
     from: records::RecordSource,
-    /// Export this table of a run
+    /// Export this table of a run; matches, moves, marks and ratings have one value per cell, and the order of the plan
     #[arg(long, value_enum, default_value_t = ExportTable::Episodes)]
     table: ExportTable,
-    /// Write JSON Lines, Parquet (for a table of a run), PGN (for verified chess games), or SGF (for verified games of
+    /// Write JSON Lines, CSV or Parquet (for a table of a run), PGN (for verified chess games), or SGF (for verified games of
     /// Go, gomoku and reversi)
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
@@ -69,14 +69,21 @@ fn season(text: &str) -> Result<SeasonName, String> {
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ExportTable {
+    /// Whole records
     Episodes,
+    /// Seats of the plan's matches
+    Matches,
+    Moves,
+    Marks,
     Decisions,
     Calls,
+    Ratings,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ExportFormat {
     Jsonl,
+    Csv,
     Parquet,
     Pgn,
     Sgf,
@@ -88,7 +95,7 @@ impl ExportFormat {
         match self {
             ExportFormat::Pgn => Some(PGN),
             ExportFormat::Sgf => Some(SGF),
-            ExportFormat::Jsonl | ExportFormat::Parquet => None,
+            ExportFormat::Jsonl | ExportFormat::Csv | ExportFormat::Parquet => None,
         }
     }
 }
@@ -100,9 +107,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(found) = args.from.run()? {
         return run::run(&found, &args);
     }
-    let needs_run =
-        args.bundle.is_some() || args.table != ExportTable::Episodes || args.format == ExportFormat::Parquet;
-    anyhow::ensure!(!needs_run, "expected a run (for decisions, calls, Parquet and bundles), got {}", args.from.name());
+    let needs_run = args.bundle.is_some()
+        || args.table != ExportTable::Episodes
+        || matches!(args.format, ExportFormat::Parquet | ExportFormat::Csv);
+    anyhow::ensure!(!needs_run, "expected a run (for tables, CSV, Parquet and bundles), got {}", args.from.name());
     let filter = records::RecordFilter::parse(args.game.as_deref())?;
     let mut lines = args.from.read()?;
     let texts: Vec<String> = if let Some(notation) = args.format.notation() {

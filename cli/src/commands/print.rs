@@ -29,6 +29,24 @@ pub(crate) fn table(out: &mut impl Write, rows: &[Vec<String>], right: impl Fn(u
     Ok(())
 }
 
+/// Breaks a text into lines of at most `width` characters, at spaces and after commas, where possible. Further lines are
+/// indented.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut line = 0;
+    for word in text.split_inclusive([' ', ',', ';']) {
+        let length = word.trim_end().chars().count();
+        if line > 0 && line + length > width {
+            out.truncate(out.trim_end().len());
+            out += "\n  ";
+            line = 2;
+        }
+        out += word;
+        line += word.chars().count();
+    }
+    out + "\n"
+}
+
 /// Prints a JSON document to standard output.
 pub(crate) fn json(document: &Value) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{}", escaped(&format!("{document:#}")))
@@ -75,6 +93,13 @@ mod tests {
         let text = escaped(&format!("{document:#}"));
         assert!(text.chars().all(|c| c == '\n' || !is_unprintable(c)), "{text:?}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document);
+    }
+
+    #[test]
+    fn text_is_wrapped_at_spaces_and_commas() {
+        assert_eq!(wrapped("game(a=1,b=2,c=3)", 12), "game(a=1,\n  b=2,c=3)\n");
+        assert_eq!(wrapped("one two three", 8), "one two\n  three\n");
+        assert_eq!(wrapped("short", 80), "short\n");
     }
 
     #[test]

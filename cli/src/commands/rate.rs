@@ -27,15 +27,19 @@ pub(super) struct Args {
     /// Rate each agent separately per role, as NAME/ROLE, in games with named teams (undercover, fight_the_landlord)
     #[arg(long)]
     by_role: bool,
-    /// Write a report (HTML, CSV and JSON), with the transcripts of runs, to this folder instead of printing ratings
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["by_role", "metric"])]
+    /// Write a report instead of printing ratings: HTML, CSV, JSON and the transcripts of runs to a folder, or a Markdown page and
+    /// CSV if the name ends in .md
+    #[arg(long, value_name = "DIR|FILE.md", conflicts_with_all = ["by_role", "metric"])]
     report: Option<PathBuf>,
+    /// Title of the report
+    #[arg(long, requires = "report")]
+    title: Option<String>,
     /// Omit the transcripts of runs from the report
     #[arg(long, requires = "report")]
     no_transcripts: bool,
     #[command(flatten)]
     metric: metric::MetricArgs,
-    /// Print one JSON document: {ratings, records, refused}, with --metric {metric, args, values}, with --report {files}
+    /// Print one JSON document: {ratings, records, refused}, with --metric {metric, args, where, values}, with --report {files}
     #[arg(long)]
     json: bool,
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use ludex_env::Seat;
 use ludex_report::runs::archive::Archive;
 
-pub(super) use transcripts::page_of_all;
+pub(super) use transcripts::write_folder;
 
 #[derive(clap::Args)]
 pub(super) struct Args {

@@ -8,13 +8,12 @@ use std::path::Path;
 use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::{Viewer, recording};
 use ludex_protocol::record::{Record, RecordParts};
-use ludex_referee::metric::{Metric, MetricQuery, MetricResult, SCORE_RATE};
+use ludex_referee::metric::{Metric, SCORE_RATE};
 use ludex_referee::rating::table::Interval;
 use ludex_referee::read::{RejectedRecord, raw_lines};
-use ludex_referee::result::{GameResult, MULTI_SEAT, SeatResult};
+use ludex_referee::result::{MULTI_SEAT, SeatResult};
 use ludex_referee::rows::Rows;
 use ludex_referee::suite::plan::{MatchScore, Plan, Results};
-use ludex_referee::suite::selection::MatchSelection;
 use ludex_referee::suite::summary::Summary;
 use ludex_referee::{VerifiedRecord, Verifier};
 use ludex_report::Report;
@@ -24,7 +23,6 @@ use ludex_report::display::count;
 use ludex_report::figure::RenderedFigure;
 use ludex_report::figure::data::{Strip, StripPicture};
 use ludex_report::figure::resolve::FigureSource as FigureGround;
-use ludex_report::labels;
 use ludex_report::report::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::bundle::{Files, PAGE, REPORT};
@@ -38,7 +36,7 @@ use ludex_report::runs::settings::{RunAgent, RunSeeds};
 use ludex_report::runs::summary::SummaryScore;
 use ludex_report::runs::summary::{PartResult, notes, rows_on, summaries};
 use ludex_report::runs::usage::Usage;
-use ludex_report::scale::{self, RatingOptions};
+use ludex_report::scale::RatingOptions;
 
 use super::rebuilt_plan::RebuiltPlan;
 use super::spec_in;
@@ -123,68 +121,24 @@ pub fn report(
     (report.with_runs(heads, figures(&read), &paired), refused)
 }
 
-/// Returns a metric of runs, as in their reports: the plan decides which matches count, and for whom. `labels` are added
-/// to the moves first ([`labels::put`]).
-///
-/// # Errors
-/// Returns an error for a run whose plan cannot be rebuilt, a metric that needs a plan that no run has, an unknown role
-/// in `select`, or invalid labels.
-pub fn measure(
-    runs: &[Archive],
-    query: &MetricQuery,
-    select: &MatchSelection,
-    labels: Option<&str>,
-) -> anyhow::Result<(Vec<MetricResult>, Vec<RejectedRecord>)> {
-    let read: Vec<Read> = runs.iter().map(|run| Read::of(run, query.marks())).collect();
-    let results = |read: &Read| -> Vec<GameResult> {
-        let games = if read.plan.is_some() { &read.planned } else { &read.games };
-        games.iter().map(|game| game.result().clone()).collect()
-    };
-    let mut games: Vec<Vec<GameResult>> = read.iter().map(results).collect();
-    if let Some(text) = labels {
-        let mut all: Vec<GameResult> = games.iter().flatten().cloned().collect();
-        labels::put(text, &mut all, |game| !game.replayed && game.reason.counts()).map_err(anyhow::Error::msg)?;
-        let mut labeled = all.into_iter();
-        games.iter_mut().for_each(|games| games.iter_mut().zip(&mut labeled).for_each(|(game, with)| *game = with));
-    }
-    let (mut tables, mut selected) = (Vec::new(), select.clone());
-    for (read, games) in read.iter().zip(&games) {
-        anyhow::ensure!(read.unplanned.is_none(), "{}", read.unplanned.clone().unwrap_or_default());
-        let run = &read.run.about.run;
-        tables.push(match &read.plan {
-            Some(plan) => {
-                selected = select.in_suite(&plan.suite).map_err(anyhow::Error::msg)?;
-                table(run, plan, &read.walk, games)
-            }
-            None => {
-                let name = query.metric.id;
-                anyhow::ensure!(!query.metric.planned, "{name}: expected a run of a suite, got the tournament {run}");
-                scale::table(games, &RatingOptions { unrated: true, ..RatingOptions::default() })
-            }
-        });
-    }
-    let refused = read.iter().flat_map(|read| read.refused.clone()).collect();
-    Ok((query.everywhere(&selected.of(&Rows::new(join(tables)))), refused))
-}
-
-/// Run with verified records, for the report.
-struct Read<'r> {
-    run: &'r Archive,
+/// Run with verified records and its plan, for reports, metrics and tables.
+pub(super) struct Read<'r> {
+    pub(super) run: &'r Archive,
     /// Plan of an evaluation; `None` for a tournament.
-    plan: Option<Plan>,
+    pub(super) plan: Option<Plan>,
     /// Reason why this version cannot rebuild the plan, if any.
-    unplanned: Option<String>,
+    pub(super) unplanned: Option<String>,
     done: Results,
-    walk: PlanProgress,
-    games: Vec<VerifiedRecord>,
+    pub(super) walk: PlanProgress,
+    pub(super) games: Vec<VerifiedRecord>,
     /// Games that the plan requires, including games that ended by an illegal move.
-    planned: Vec<VerifiedRecord>,
-    refused: Vec<RejectedRecord>,
+    pub(super) planned: Vec<VerifiedRecord>,
+    pub(super) refused: Vec<RejectedRecord>,
 }
 
 impl<'r> Read<'r> {
     /// Verifies the records of a run, with the marks of its suite and further marks.
-    fn of(run: &'r Archive, more: BTreeSet<String>) -> Read<'r> {
+    pub(super) fn of(run: &'r Archive, more: BTreeSet<String>) -> Read<'r> {
         let (ground, unplanned) = match RebuiltPlan::of(run) {
             Ok(ground) => (Some(ground), None),
             Err(why) => (None, Some(format!("{}: the matches are rated without a plan: {why:#}", run.about.run))),
@@ -346,9 +300,11 @@ fn head_summaries(plan: &Plan, results: &[PartResult]) -> Vec<HeadSummary> {
         let mean = |of: &SummaryScore| HeadMean { agent: of.agent.clone(), parts: of.parts, value: of.value };
         let alike = plan.suite.summaries.iter().filter(|other| other.metric_id() == summary.metric_id()).count();
         let title = metric.map_or(summary.id.as_str(), |metric| metric.title);
-        let own = alike > 1 && summary.id != summary.metric_id();
+        let own = (alike > 1 && summary.id != summary.metric_id()).then(|| summary.id.replace('_', " "));
+        let only = Some(summary.select.to_text()).filter(|text| !text.is_empty()).map(|text| format!("only {text}"));
+        let more: Vec<String> = own.into_iter().chain(only).collect();
         HeadSummary {
-            title: if own { format!("{title} ({})", summary.id.replace('_', " ")) } else { title.to_owned() },
+            title: if more.is_empty() { title.to_owned() } else { format!("{title} ({})", more.join("; ")) },
             summary: summary.id.clone(),
             digits: metric.map_or(SCORE_RATE.digits, |metric| metric.digits),
             scores: of.map(mean).collect(),

@@ -1,6 +1,8 @@
 //! Conditions on the matches that a figure or a summary covers: `where = { opponent = "@reference" }`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use ludex_protocol::error::did_you_mean;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -73,6 +75,49 @@ impl MatchSelection {
         fields.collect::<toml::Table>().try_into().map_err(|e: toml::de::Error| format!("where: {}", e.message()))
     }
 
+    /// Returns the conditions as text: `opponent anchor level=1, seat 0 or 1`; empty without conditions.
+    pub fn to_text(&self) -> String {
+        let join =
+            |name: &str, values: Vec<String>| (!values.is_empty()).then(|| format!("{name} {}", values.join(" or ")));
+        let numbers = |values: &[usize]| values.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let parts = [
+            join("opponent", self.opponent.clone()),
+            join("variant", self.variant.clone()),
+            join("seat", numbers(&self.seat)),
+            join("level", self.level.iter().map(ToString::to_string).collect()),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Checks that each value occurs in the matches.
+    ///
+    /// # Errors
+    /// Returns an error for the first value that no match has, with the allowed values.
+    pub fn check_values(&self, rows: &Rows) -> Result<(), String> {
+        let (mut agents, mut variants, mut levels, mut seats) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), 0);
+        for game in rows.everything() {
+            seats = seats.max(game.players.len());
+            levels.extend(game.level.map(|level| level.to_string()));
+            let names = game.players.iter().map(|&who| rows.agents()[who].name.as_str());
+            names.for_each(|name| {
+                agents.insert(name.to_owned());
+                variants.extend(variant_of(name).map(str::to_owned));
+            });
+        }
+        let seats: BTreeSet<String> = (0..seats).map(|seat| seat.to_string()).collect();
+        let check = |name: &str, values: Vec<String>, known: &BTreeSet<String>| {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            match values.iter().find(|value| !known.contains(&value.as_str())) {
+                Some(value) => Err(format!("where: unknown {name} {value:?}{}", did_you_mean(value, &known))),
+                None => Ok(()),
+            }
+        };
+        check("opponent", self.opponent.clone(), &agents)?;
+        check("variant", self.variant.clone(), &variants)?;
+        check("seat", self.seat.iter().map(ToString::to_string).collect(), &seats)?;
+        check("level", self.level.iter().map(ToString::to_string).collect(), &levels)
+    }
+
     /// Returns the conditions for a suite, with the names of agents in place of roles.
     ///
     /// # Errors
@@ -113,11 +158,16 @@ impl MatchSelection {
     }
 }
 
-/// Returns true if `agent` is the name of a candidate's variant: `NAME / VARIANT`, or `NAME (PART: VARIANT)`.
+/// Returns true if `agent` is the name of a candidate's variant.
 fn is_variant(agent: &str, variant: &str) -> bool {
+    variant_of(agent).any(|own| own == variant)
+}
+
+/// Returns the variants in the name of an agent: `NAME / VARIANT`, `NAME (PART: VARIANT)`, or both.
+fn variant_of(agent: &str) -> impl Iterator<Item = &str> {
     let of_part = agent.strip_suffix(')').and_then(|name| name.rsplit_once(": ")).map(|(_, own)| own);
     let of_suite = agent.split_once(" / ").map(|(_, own)| own.split(" (").next().unwrap_or(own));
-    of_part == Some(variant) || of_suite == Some(variant)
+    of_part.into_iter().chain(of_suite)
 }
 
 #[cfg(test)]

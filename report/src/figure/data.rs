@@ -69,7 +69,7 @@ pub struct GridColumn {
 
 impl GridColumn {
     /// Returns the full label in one line.
-    pub(crate) fn full(&self) -> String {
+    pub fn full(&self) -> String {
         if self.under.is_empty() { self.name.clone() } else { format!("{}: {}", self.under, self.name) }
     }
 }

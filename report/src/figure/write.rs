@@ -121,6 +121,21 @@ impl Data {
     }
 }
 
+/// Returns the numbers of several pages as CSV, with the name of the page in the first column.
+pub(super) fn pages_csv<'a>(pages: impl Iterator<Item = (&'a str, &'a Data)>) -> String {
+    text(|out| {
+        for (k, (name, data)) in pages.enumerate() {
+            let (head, rows) = data.rows();
+            if k == 0 {
+                out.write_record(std::iter::once("page").chain(head))?;
+            }
+            let cells = |row: &Vec<Cell>| std::iter::once(name.to_owned()).chain(row.iter().map(Cell::whole)).collect();
+            rows.iter().map(cells).try_for_each(|row: Vec<String>| out.write_record(row))?;
+        }
+        Ok(())
+    })
+}
+
 fn points(data: &Points) -> Vec<Vec<Cell>> {
     let mut rows = Vec::new();
     for group in &data.groups {

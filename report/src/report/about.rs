@@ -32,7 +32,7 @@ pub struct RunHead {
     /// Summaries of the suite.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<HeadSummary>,
-    /// File with the transcripts of the matches, in the directory of the report.
+    /// Folder with the transcripts of the matches, in the directory of the report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcripts: Option<String>,
     /// Matches of each part, with parts in the order of the plan.

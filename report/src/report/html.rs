@@ -12,6 +12,7 @@ use super::overview::{LEADERBOARD, OVERALL, SUMMARIES, names};
 use crate::figure::{RenderedFigure, STYLE};
 use crate::scale::Scale;
 use crate::text::{clean, count, number, waited};
+use crate::transcript::page_name;
 
 pub(super) fn page(report: &Report) -> String {
     let mut env = Environment::new();
@@ -109,23 +110,29 @@ fn figure_view(figure: &RenderedFigure) -> FigureView {
     }
 }
 
-/// Link to the transcript of a match.
+/// Link to the transcript of a match, or to the list of a part's transcripts.
 #[derive(Serialize)]
 struct Link {
-    file: String,
-    episode: String,
+    href: String,
     what: String,
 }
+
+/// Maximum number of links to single matches of a part.
+const LINKS: usize = 200;
 
 /// Returns the transcript links of a scale's matches.
 fn links(report: &Report, scale: &Scale) -> Vec<Link> {
     let mut out = Vec::new();
     for run in &report.runs {
-        let Some(file) = &run.transcripts else { continue };
-        let own = run.matches.iter().filter(|m| Some(&m.part) == scale.part.as_ref());
-        let link =
-            |m: &super::about::HeadMatch| Link { file: file.clone(), episode: m.episode.clone(), what: m.what.clone() };
-        out.extend(own.map(link));
+        let Some(folder) = &run.transcripts else { continue };
+        let own: Vec<_> = run.matches.iter().filter(|m| Some(&m.part) == scale.part.as_ref()).collect();
+        if let (Some(part), true) = (&scale.part, own.len() > LINKS) {
+            let what = format!("{} matches of {part}", count(own.len() as u64));
+            out.push(Link { href: format!("{folder}/index.html#{part}"), what });
+            continue;
+        }
+        let href = |m: &super::about::HeadMatch| format!("{folder}/{}", page_name(&m.episode, 0));
+        out.extend(own.into_iter().map(|m| Link { href: href(m), what: m.what.clone() }));
     }
     out
 }

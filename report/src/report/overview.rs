@@ -246,7 +246,16 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>, paired: Pair
     for (scale, under) in report.scales.iter().zip(names(&report.scales)) {
         let levels: Vec<Option<Measurement>> = agents.iter().map(|name| level(report, scale, name)).collect();
         let ratings = agents.iter().map(|name| row(scale, name)?.measured());
-        let scores = agents.iter().map(|name| score(scale, name));
+        let shared = report.scales.iter().filter(|other| other.part == scale.part).count() > 1;
+        let scores = agents.iter().map(|name| match (&scale.part, shared) {
+            // As in the results: matches in which the agent was an opponent of another candidate do not count.
+            (Some(part), false) => report
+                .runs
+                .iter()
+                .find_map(|run| share(report, (&run.suite, part), name))
+                .or_else(|| score(scale, name)),
+            _ => score(scale, name),
+        });
         for (name, digits, found) in
             [("Rating", 0, ratings.collect::<Vec<_>>()), ("Score", 2, scores.collect()), ("Level", 0, levels)]
         {

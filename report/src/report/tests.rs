@@ -206,7 +206,7 @@ fn with_runs() -> Report {
             digits: 3,
             scores: vec![mean("<b>&co", 0.25), mean("mcts, 100", -0.5)],
         }],
-        transcripts: Some("transcripts-first.html".into()),
+        transcripts: Some("transcripts-first".into()),
         matches: vec![HeadMatch {
             part: "ttt".into(),
             episode: "first.ttt.0-1.0.0".into(),
@@ -323,7 +323,7 @@ fn report_of_runs_has_details_leaderboard_contents_and_valid_links() {
         "0.1250 US dollars; 1.5 hours of waiting",
         "id=\"figure-leaderboard\"",
         "<a href=\"#figure-leaderboard\">Leaderboard of all games</a>",
-        "<a href=\"transcripts-first.html#first.ttt.0-1.0.0\">a 1 \u{2013} b 0</a>",
+        "<a href=\"transcripts-first&#x2f;m-first.ttt.0-1.0.0.html\">a 1 \u{2013} b 0</a>",
     ] {
         assert!(html.contains(text), "{text}\n{html}");
     }

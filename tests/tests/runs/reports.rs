@@ -78,10 +78,11 @@ fn report_combines_two_runs() {
     assert!(err.contains("belong to the run \"a\", whose plan decides what counts"), "{err}");
     let value = |told: &Value| told["values"][0]["value"].clone();
     assert_eq!(value(&rate(&["a"]).json()), value(&rate(&["ludex-data/runs/a"]).json()));
-    assert_eq!(rate(&["a", "--where", "opponent=missing"]).json()["values"], serde_json::json!([]));
-    for (condition, why) in
-        [("opponent=@missing", "where: unknown role \"missing\""), ("color=red", "where: unknown field")]
-    {
+    for (condition, why) in [
+        ("opponent=@missing", "where: unknown role \"missing\""),
+        ("opponent=missing", "where: unknown opponent \"missing\""),
+        ("color=red", "where: unknown field"),
+    ] {
         let ran = rate(&["a", "--where", condition]);
         let err = ran.fails();
         assert!(err.contains(why), "{err}");
@@ -122,13 +123,17 @@ fn report_combines_two_runs() {
     // Each link leads to a match in the transcripts.
     let mut links = 0;
     for run in ["a", "b"] {
-        let file = format!("transcripts-{run}.html");
-        let told = read(&file);
-        for link in page.split(&format!("href=\"{file}#")).skip(1) {
-            let episode = link.split('"').next().unwrap();
-            assert!(told.contains(&format!("<section id=\"{episode}\"")), "{episode}");
+        let folder = format!("transcripts-{run}");
+        let rows = read(&format!("{folder}/index-1.js"));
+        for link in page.split(&format!("href=\"{folder}&#x2f;m-")).skip(1) {
+            let file = format!("m-{}", link.split('"').next().unwrap());
+            let episode = file.strip_prefix("m-").unwrap().strip_suffix(".html").unwrap();
+            assert!(read(&format!("{folder}/{file}")).contains(&format!("<section id=\"{episode}\"")), "{episode}");
+            assert!(rows.contains(&format!("\"file\":\"{file}\"")), "{file}");
             links += 1;
         }
+        let index = read(&format!("{folder}/index.html"));
+        assert!(index.contains("<script src=\"index-1.js\">") && !index.contains("http"), "{index}");
     }
     assert_eq!(links, all.iter().map(|run| run["matches"].as_u64().unwrap()).sum::<u64>());
 

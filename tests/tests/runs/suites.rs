@@ -52,12 +52,16 @@ impl Small {
         assert_eq!(all["end"], "done", "{}", ran.err);
 
         let suite = Suite::parse(&text, &ludex_games::builtin()).unwrap();
+        self.kept_report_has_the_numbers_of_the_run(&suite, &place);
         self.metrics(&suite, &all);
         self.rated_metrics_equal_those_of_the_run(&suite, &all, &place);
         self.figures(&suite, &place);
 
         // Finished matches are not repeated, and the stored matches are the whole plan.
         let again = place.ludex(&line);
+        let shown = place.ludex(&line.iter().copied().filter(|word| *word != "--json").collect::<Vec<_>>());
+        let shown = shown.well();
+        assert!(shown.lines().count() <= 40, "{shown}");
         assert_eq!((again.json()["played"].as_u64(), table(&again)), (Some(0), table(&ran)));
         assert!(place.ludex(&["verify", "r"]).well().contains("complete: all "));
     }
@@ -83,6 +87,24 @@ impl Small {
         }
         let known = self.unmeasured.iter().map(|(part, metric, _)| ((*part).to_owned(), (*metric).to_owned()));
         assert_eq!(without, known.collect::<BTreeSet<_>>(), "metrics without a value");
+    }
+
+    /// Checks that a report as a Markdown page, as kept in docs/suites/reports, has the headline first and equal numbers.
+    fn kept_report_has_the_numbers_of_the_run(&self, suite: &Suite, place: &Place) {
+        place.ludex(&["rate", "r", "--report", "kept.md", "--title", "Kept"]).well();
+        let page = fs::read_to_string(place.path("kept.md")).unwrap();
+        let first = page.split("\n### Figure ").nth(1).unwrap().lines().next();
+        assert_eq!(first, suite.headline.as_deref(), "{page}");
+        for figure in suite.figures.iter().filter(|figure| figure.kind != "strip") {
+            let kept = fs::read_to_string(place.path(&format!("kept/{}.csv", figure.id))).unwrap();
+            // A figure with several drawings has one file for each in the folder of the run.
+            if let Ok(own) = fs::read_to_string(place.of_run("r", &format!("figures/{}.csv", figure.id))) {
+                assert_eq!(kept, own, "{}", figure.id);
+            } else {
+                assert!(kept.starts_with("page,"), "{}: {kept}", figure.id);
+            }
+            assert!(page.contains(&format!("\n### Figure {}\n", figure.id)), "{}", figure.id);
+        }
     }
 
     /// Checks that `ludex rate RUN --metric` prints the numbers of the run, for each metric of the suite.

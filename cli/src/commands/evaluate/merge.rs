@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let agents: Vec<&str> =
         merged.settings.agents.iter().filter(|a| a.candidate && !a.variant).map(|a| a.name.as_str()).collect();
     let title = format!("{}: {}", plan.suite.title, agents.join(", "));
-    let files = write_report(&folder, title);
+    let (files, _) = write_report(&folder, title);
     if args.json {
         return Ok(print::json(&json!({
             "run": run, "shards": shards.len(), "matches": merged.records.len(), "parts": rows, "groups": groups,

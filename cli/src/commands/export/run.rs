@@ -7,11 +7,12 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use ludex_play::runs::bundle;
 use ludex_play::runs::report_files;
+use ludex_play::runs::run_metrics::RunTables;
 use ludex_referee::read::{RecordLines, RejectedRecord, SourcedRecord};
 use ludex_report::runs::archive::Archive;
 use ludex_report::tables::card::{Described, card};
 use ludex_report::tables::record::{RecordLine, parts_line};
-use ludex_report::tables::{ColumnDoc, TableRow, calls, columns, decisions, episodes, jsonl, parquet};
+use ludex_report::tables::{ColumnDoc, TableRow, calls, columns, csv, decisions, episodes, jsonl, parquet};
 
 use super::{Args, ExportFormat, ExportTable, check_terminal, game, join_lines, print, records, write_bytes};
 use crate::commands::rate::report;
@@ -49,7 +50,7 @@ pub(super) fn run(run: &Archive, args: &Args) -> anyhow::Result<()> {
 
 fn export(run: &Archive, chosen: &[&SourcedRecord], args: &Args) -> anyhow::Result<Export> {
     if let Some(notation) = args.format.notation() {
-        anyhow::ensure!(args.table == ExportTable::Episodes, "--format: expected jsonl or parquet with --table");
+        anyhow::ensure!(args.table == ExportTable::Episodes, "--format: expected jsonl, csv or parquet with --table");
         let lines = RecordLines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
         let texts = game::texts(lines, None, notation, &run.about.run)?;
         return Ok(Export {
@@ -70,6 +71,9 @@ fn export(run: &Archive, chosen: &[&SourcedRecord], args: &Args) -> anyhow::Resu
             columns: columns::<RecordLine>(),
         });
     }
+    if let Some(export) = tidy(run, args)? {
+        return Ok(export);
+    }
     // Tables contain verified records only, unlike the records themselves.
     let lines = RecordLines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
     let (good, faulty) = records::verify_records(lines, None);
@@ -78,10 +82,29 @@ fn export(run: &Archive, chosen: &[&SourcedRecord], args: &Args) -> anyhow::Resu
     let (export, refused) = match args.table {
         ExportTable::Episodes => table(run, args.format, episodes::episodes(run, &good))?,
         ExportTable::Decisions => table(run, args.format, decisions::decisions(run, &good))?,
-        ExportTable::Calls => table(run, args.format, calls::calls(run, &good))?,
+        _ => table(run, args.format, calls::calls(run, &good))?,
     };
     records::warn(&[faulty, refused].concat());
     Ok(export)
+}
+
+/// Returns a table that follows the run's plan; `None` for the other tables.
+fn tidy(run: &Archive, args: &Args) -> anyhow::Result<Option<Export>> {
+    let planned = [ExportTable::Matches, ExportTable::Moves, ExportTable::Marks, ExportTable::Ratings];
+    if !planned.contains(&args.table) {
+        return Ok(None);
+    }
+    anyhow::ensure!(args.game.is_none(), "--game: expected --table episodes, decisions or calls");
+    let tables = RunTables::of(run, args.table == ExportTable::Marks)?;
+    records::warn(tables.refused());
+    let none = Vec::new;
+    let (export, _) = match args.table {
+        ExportTable::Moves => table(run, args.format, (tables.moves(), none()))?,
+        ExportTable::Marks => table(run, args.format, (tables.marks(), none()))?,
+        ExportTable::Ratings => table(run, args.format, (tables.ratings(), none()))?,
+        _ => table(run, args.format, (tables.matches(), none()))?,
+    };
+    Ok(Some(export))
 }
 
 /// Returns a table of the run in the given format, and the refused records.
@@ -90,7 +113,7 @@ fn table<R: TableRow>(
     format: ExportFormat,
     (rows, refused): (Vec<R>, Vec<RejectedRecord>),
 ) -> anyhow::Result<(Export, Vec<RejectedRecord>)> {
-    let count = print::count(rows.len(), R::WHAT.trim_end_matches('s'), R::WHAT);
+    let count = format!("{} of {}", print::count(rows.len(), "row", "rows"), R::WHAT);
     let (bytes, format) = match format {
         ExportFormat::Parquet => {
             let mut bytes = Vec::new();
@@ -98,6 +121,7 @@ fn table<R: TableRow>(
             parquet::write(&rows, &notes, &mut bytes).context("cannot write the table as Parquet")?;
             (bytes, "Apache Parquet, compressed with Snappy")
         }
+        ExportFormat::Csv => (csv(&rows)?, "CSV"),
         _ => (jsonl(&rows)?.into_bytes(), "JSON Lines"),
     };
     Ok((Export { bytes, format, about: R::ABOUT, count, columns: columns::<R>() }, refused))

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use ludex_play::runs::report_files;
+use ludex_play::runs::run_metrics;
 use ludex_referee::GameResult;
 use ludex_referee::metric::{MetricQuery, MetricResult, MetricSpec, Value, value};
 use ludex_referee::suite::selection::MatchSelection;
@@ -61,15 +61,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         None => measure_records(args, &query)?,
     };
     if args.json {
-        return Ok(print::json(&json!({ "metric": spec.id, "args": spec.args, "values": found }))?);
+        return Ok(print::json(
+            &json!({ "metric": spec.id, "args": spec.args, "where": own.conditions, "values": found }),
+        )?);
     }
     let mut out = io::stdout().lock();
-    writeln!(
-        out,
-        "{}{}",
-        query.metric.title,
-        if query.metric.unit.is_empty() { String::new() } else { format!(", {}", query.metric.unit) }
-    )?;
+    let unit = Some(query.metric.unit).filter(|unit| !unit.is_empty()).map(|unit| format!(", {unit}"));
+    let only = own.conditions.join(", ");
+    let only = if only.is_empty() { only } else { format!("; only matches with {only}") };
+    writeln!(out, "{}{}{only}", query.metric.title, unit.unwrap_or_default())?;
     if found.is_empty() {
         return Ok(writeln!(out, "no results to measure")?);
     }
@@ -88,9 +88,10 @@ fn measure_records(args: &Args, query: &MetricQuery) -> anyhow::Result<Vec<Metri
         .map(|file| fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display())));
     let labels = labels.transpose()?;
     let in_labels = || own.labels.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    ensure!(query.metric.id != "level" || select.level.is_empty(), "level: expected all levels, got --where level");
     if let Some(runs) = args.from.runs()? {
         ensure!(args.rating.is_default(), "--game, --unrated, --anchor: expected files of records, got a run");
-        let measured = report_files::measure(&runs, query, &select, labels.as_deref());
+        let measured = run_metrics::measure(&runs, query, &select, labels.as_deref());
         let (found, refused) = if labels.is_some() { measured.with_context(in_labels)? } else { measured? };
         records::warn(&refused);
         return Ok(found);

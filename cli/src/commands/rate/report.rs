@@ -21,12 +21,16 @@ pub(super) fn run(args: &Args, folder: &Path, options: RatingOptions) -> anyhow:
     words.extend(args.from.arguments());
     words.extend(args.rating.arguments());
     words.extend(["--report".to_owned(), folder.display().to_string()]);
-    let about = ReportAbout { title: "Ludex report".to_owned(), command: shell_line(&words), ..ReportAbout::default() };
+    let about = ReportAbout {
+        title: args.title.clone().unwrap_or_else(|| "Ludex report".to_owned()),
+        command: shell_line(&words),
+        ..ReportAbout::default()
+    };
     let files = match args.from.runs()? {
         Some(runs) => write_runs(args, &runs, folder, options, about)?,
         None => {
             let (good, refused) = args.rating.read(&args.from, &options, BTreeSet::new())?;
-            write(&Report::build(&good, refused, options, about), folder)?
+            write_to(&Report::build(&good, refused, options, about), folder)?
         }
     };
     if args.json {
@@ -48,17 +52,25 @@ fn write_runs(
         args.rating.includes_all_games(),
         "--game: expected files of records, got a run, whose report has all parts"
     );
-    let file = |run: &Archive| (!args.no_transcripts).then(|| format!("transcripts-{}.html", run.about.folder()));
+    let file = |run: &Archive| (!args.no_transcripts).then(|| format!("transcripts-{}", run.about.folder()));
     runs.iter().for_each(|run| records::warn(&run.refused));
     let (report, refused) = report_files::report(&runs.iter().collect::<Vec<_>>(), options, about, file);
     records::warn(&refused);
     anyhow::ensure!(report.records > 0, "expected matches to report, got none in {}", args.from.name());
-    let mut files = write(&report, folder)?;
+    let mut files = write_to(&report, folder)?;
+    if is_markdown(folder) {
+        return Ok(files);
+    }
     for run in runs {
         let Some(name) = file(run) else { continue };
-        files.push(write_file(folder, &name, &show::page_of_all(run)?)?);
+        files.extend(show::write_folder(run, &folder.join(name))?);
     }
     Ok(files)
+}
+
+/// Writes the report as a Markdown page or to a folder.
+fn write_to(report: &Report, path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if is_markdown(path) { write_markdown(report, path) } else { write(report, path) }
 }
 
 /// Writes `report.html`, `ratings.csv`, `crosstable.csv`, `report.json` and the folder `figures` to `folder`, and
@@ -68,6 +80,18 @@ fn write_runs(
 /// Returns an error if the folder cannot be created or a file cannot be written.
 pub(in crate::commands) fn write(report: &Report, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     report.files().iter().map(|(name, text)| write_file(folder, name, text)).collect()
+}
+
+/// Writes a Markdown page to `page`, and its tables to a folder of the same name without `.md`.
+fn write_markdown(report: &Report, page: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let stem = page.file_stem().and_then(|stem| stem.to_str()).context("--report: expected a file name in UTF-8")?;
+    let folder = page.parent().unwrap_or_else(|| Path::new(""));
+    report.markdown_files(stem).iter().map(|(name, text)| write_file(folder, name, text)).collect()
+}
+
+/// Returns true if the report is a Markdown page, not a folder.
+fn is_markdown(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "md")
 }
 
 /// Writes a file, and creates the file's folder if it is missing.

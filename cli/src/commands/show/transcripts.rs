@@ -1,14 +1,17 @@
 //! Transcripts of a run's matches, move by move.
 
+mod folder;
 mod html;
 mod text;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_env::Seat;
+use ludex_protocol::call::ChatRole;
 use ludex_protocol::record::{AgentKind, Outcome, Record};
 use ludex_referee::Verifier;
 use ludex_report::runs::archive::Archive;
@@ -49,7 +52,8 @@ impl MatchFilterArgs {
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let run = Archive::open(&args.subject, &args.data)?;
     records::warn(&run.refused);
-    let matches = select(&run, &args.matches, args.seat)?;
+    let mut matches = select(&run, &args.matches, args.seat)?;
+    fold_system_prompts(&mut matches);
     if let Some(file) = &args.html {
         let file = file.clone().unwrap_or_else(|| PathBuf::from(format!("{}.html", run.about.run)));
         return write_page(&run, &matches, &file);
@@ -66,13 +70,26 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Renders the transcripts of all matches of a run as one HTML page. The HTML anchor of each match is its episode name.
+/// Removes the system prompts that an earlier match displays.
+fn fold_system_prompts(matches: &mut [Transcript]) {
+    let mut known = HashSet::new();
+    let decisions = matches.iter_mut().flat_map(|transcript| &mut transcript.decisions);
+    for call in decisions.flat_map(|decision| &mut decision.attempts).flat_map(|attempt| &mut attempt.calls) {
+        let before = call.messages.len();
+        call.messages.retain(|message| message.role != ChatRole::System || known.insert(message.content.clone()));
+        call.system_again |= call.messages.len() < before;
+    }
+}
+
+/// Writes the transcripts of all matches of a run to a folder: a page for each match, and an index with search and
+/// filters. Returns the paths of the files.
 ///
 /// # Errors
-/// Returns an error if the run has no match.
-pub(in crate::commands) fn page_of_all(run: &Archive) -> anyhow::Result<String> {
-    let matches = select(run, &MatchFilterArgs::default(), None)?;
-    Ok(print::plain(&html::page(&run.about, &matches)).to_string())
+/// Returns an error if the run has no match, or if a file cannot be written.
+pub(in crate::commands) fn write_folder(run: &Archive, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut pages = folder::Pages::new(run, folder)?;
+    each_match(run, &MatchFilterArgs::default(), None, |transcript, record| pages.add(transcript, record))?;
+    pages.finish()
 }
 
 fn write_page(run: &Archive, matches: &[Transcript], file: &Path) -> anyhow::Result<()> {
@@ -84,10 +101,28 @@ fn write_page(run: &Archive, matches: &[Transcript], file: &Path) -> anyhow::Res
 
 /// Returns the transcripts of the matches that pass the filter.
 fn select(run: &Archive, filter: &MatchFilterArgs, seat: Option<Seat>) -> anyhow::Result<Vec<Transcript>> {
+    let mut out = Vec::new();
+    each_match(run, filter, seat, |transcript, _| {
+        out.push(transcript);
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+/// Passes the transcripts of the matches that pass the filter to `each`, one by one.
+///
+/// # Errors
+/// Returns an error if no match passes the filter, and the errors of `each`.
+fn each_match(
+    run: &Archive,
+    filter: &MatchFilterArgs,
+    seat: Option<Seat>,
+    mut each: impl FnMut(Transcript, &Record) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let game = RecordFilter::parse(filter.game.as_deref())?;
     let judge = judged_agent(run, filter)?;
     let verifier = Verifier::new(ludex_games::builtin());
-    let mut out = Vec::new();
+    let mut any = false;
     for found in &run.found {
         if filter.episode.as_deref().is_some_and(|id| id != episode_of(&found.parts)) {
             continue;
@@ -107,10 +142,11 @@ fn select(run: &Archive, filter: &MatchFilterArgs, seat: Option<Seat>) -> anyhow
             let mut transcript = transcript(&record, run, &seats).with_context(|| found.source.to_string())?;
             let fault = verifier.verify(&found.parts, found.source.clone()).err();
             transcript.broken = fault.map(|fault| fault.to_string()).or(transcript.broken);
-            out.push(transcript);
+            each(transcript, &record)?;
+            any = true;
         }
     }
-    if out.is_empty() {
+    if !any {
         let unfinished = run.unfinished();
         let hint = match &filter.episode {
             Some(id) if unfinished.contains(id.as_str()) => format!("{id} has calls but no result yet"),
@@ -122,7 +158,7 @@ fn select(run: &Archive, filter: &MatchFilterArgs, seat: Option<Seat>) -> anyhow
         };
         anyhow::bail!("no match of {} passes the filter: {hint}", run.about.run);
     }
-    Ok(out)
+    Ok(())
 }
 
 /// Returns the agent that `--lost` and `--won` refer to.

@@ -32,6 +32,7 @@ from .matches.turn import Move, Refusal, Turn
 from .picture import Picture
 from .process import Server, serve
 from .prompting import Prompt, prompt, prompts
+from .run_tables import RunTables, read_run
 from .sharded import ShardedVecEnv
 from .spec import Spec
 from .vec import Batch, Chance, Final, Skipped, VecEnv
@@ -58,6 +59,7 @@ __all__ = [
     "RatingEntry",
     "Refusal",
     "RunResult",
+    "RunTables",
     "Server",
     "ShardedVecEnv",
     "Skipped",
@@ -74,6 +76,7 @@ __all__ = [
     "prompt",
     "prompts",
     "rate",
+    "read_run",
     "register",
     "serve",
 ]

@@ -34,7 +34,7 @@ fn parsed(text: &str) -> Vec<Value> {
 #[test]
 fn exported_tables_are_read_back_unchanged() {
     let at = one();
-    for what in ["episodes", "decisions", "calls"] {
+    for what in ["episodes", "matches", "moves", "marks", "decisions", "calls", "ratings"] {
         let file = format!("{what}.parquet");
         ludex(at.path(), &["export", "one", "--table", what, "--format", "parquet", "--out", &file]).well();
         let read = rows(&at.path().join(&file));
@@ -48,6 +48,9 @@ fn exported_tables_are_read_back_unchanged() {
         }
         assert!(!read.is_empty());
         assert_eq!(read, lines, "{what}");
+        let csv = ludex(at.path(), &["export", "one", "--table", what, "--format", "csv"]).well();
+        let names: Vec<&str> = lines[0].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(csv.lines().next(), Some(names.join(",").as_str()), "{what}");
     }
 }
 
@@ -110,7 +113,7 @@ fn data_card_describes_exported_tables() {
     for said in [
         "# d.parquet\n",
         &format!("`{sum}`"),
-        &format!("| content | {} decisions |", rows.len()),
+        &format!("| content | {} rows of decisions |", rows.len()),
         "| `ms` | integer | duration of the decision, milliseconds |",
         "ludex export one --data ./ludex-data --table decisions --format parquet --out d.parquet",
         "## Licence",
@@ -148,9 +151,9 @@ fn stone_games_export_as_sgf() {
 fn invalid_export_errors_suggest_a_remedy() {
     let at = one();
     for (args, said) in [
-        (&["export", "one", "--format", "sgf", "--table", "calls"][..], "expected jsonl or parquet with --table"),
+        (&["export", "one", "--format", "sgf", "--table", "calls"][..], "expected jsonl, csv or parquet with --table"),
         (&["export", "one", "--out", "no/x.jsonl"], "no/x.jsonl cannot be written"),
-        (&["export", "ludex-data/runs/one/episodes.jsonl", "--table", "calls"], "expected a run (for decisions"),
+        (&["export", "ludex-data/runs/one/episodes.jsonl", "--table", "calls"], "expected a run (for tables"),
         (&["export", "tow"], "there is no run \"tow\": runs in ./ludex-data/runs are one"),
         (&["export", "tow.jsonl"], "tow.jsonl cannot be opened"),
     ] {

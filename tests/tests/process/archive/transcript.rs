@@ -13,8 +13,8 @@ fn transcript_has_moves_prompts_and_refusals() {
         assert!(text.contains(&format!("== {id}: ")), "{id}");
     }
     assert_eq!(text.matches("\n== ").count() + 1, records.len());
-    // The system prompt is shown once per match, every reply exactly once.
-    assert_eq!(text.matches(SYSTEM).count(), records.len());
+    // The system prompt is shown once, and every reply exactly once.
+    assert_eq!(text.matches(SYSTEM).count(), 1);
     let calls = lines(&run, "calls.jsonl");
     assert_eq!(text.matches("I think <i>hard</i>.").count(), calls.len());
     let moves: usize =
@@ -95,6 +95,27 @@ fn transcript_page_is_escaped_and_complete() {
         assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{tag}");
     }
     assert!(!page.contains("src=") && !page.contains("@import") && !page.contains("url("), "nothing is loaded");
+}
+
+#[test]
+fn long_match_has_several_pages_and_system_prompt_is_printed_once() {
+    let at = one();
+    let text = ludex(at.path(), &["show", "one"]).well();
+    let prompts: Vec<&str> = text.lines().filter(|line| line.contains("system prompt")).collect();
+    assert!(prompts.iter().skip(1).all(|line| line.contains("as before")), "{prompts:?}");
+    // Long replies in each turn of a match.
+    let long = "x".repeat(600_000);
+    change(at.path(), "calls.jsonl", |text| text.replace("<i>hard", &format!("<i>hard{long}")));
+    ludex(at.path(), &["rate", "one", "--report", "rep"]).well();
+    let folder = at.path().join("rep/transcripts-one");
+    let names: Vec<String> =
+        std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let second = names.iter().find(|name| name.ends_with("-2.html")).expect("a second piece");
+    let first = std::fs::read_to_string(folder.join(second.replace("-2.html", ".html"))).unwrap();
+    assert!(first.contains(&format!("href=\"{second}\"")), "the first piece links the second");
+    for name in &names {
+        assert!(std::fs::metadata(folder.join(name)).unwrap().len() <= 2_000_000, "{name}");
+    }
 }
 
 #[test]

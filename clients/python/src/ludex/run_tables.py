@@ -1,0 +1,89 @@
+"""Tables of a run that ``ludex evaluate`` or a server played: :func:`read_run`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Any, Literal
+
+from .errors import LudexError
+from .optional_imports import import_optional
+from .process import find_program
+
+Table = Literal["matches", "moves", "marks", "decisions", "calls", "ratings"]
+Library = Literal["pandas", "polars"]
+
+
+class RunTables:
+    """Tables of a run; each value is a number, a text or ``None``.
+
+    The rows of ``matches``, ``moves`` and ``marks`` follow the plan of the run: ``order`` is the
+    position of the match in the plan, ``counts`` is false for a match that the plan replaces, and
+    ``candidate`` is true for an agent under evaluation. Every metric of a suite can be computed
+    from them. ``ludex export RUN --table NAME --out FILE`` describes the columns in a card.
+
+    Attributes:
+        name: name, folder or bundle of the run.
+    """
+
+    def __init__(self, name: str, data: str | os.PathLike[str]) -> None:
+        self.name = name
+        self._data = os.fspath(data)
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+
+    def rows(self, table: Table) -> list[dict[str, Any]]:
+        """Return the rows of a table, which is verified and read on first access.
+
+        Raises:
+            LudexError: ``not_installed`` without the program ``ludex``; ``bad_field`` if the run
+                or the table cannot be read.
+        """
+        if table not in self._rows:
+            command = [find_program(), "export", self.name, "--data", self._data, "--table", table]
+            done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+            if done.returncode != 0:
+                raise LudexError("bad_field", done.stderr.strip(), got=self.name)
+            self._rows[table] = [json.loads(line) for line in done.stdout.splitlines()]
+        return self._rows[table]
+
+    def frame(self, table: Table, library: Library = "pandas") -> Any:
+        """Return a table as a data frame of pandas or polars.
+
+        Raises:
+            LudexError: as :meth:`rows`.
+            ModuleNotFoundError: the library is not installed; the message names the extra.
+        """
+        frames = import_optional(library, library, user="RunTables.frame")
+        rows = self.rows(table)
+        return frames.DataFrame(rows) if library == "pandas" else frames.from_dicts(rows)
+
+    @property
+    def matches(self) -> Any:
+        """Seats of the matches as a ``pandas.DataFrame``."""
+        return self.frame("matches")
+
+    @property
+    def moves(self) -> Any:
+        """Moves as a ``pandas.DataFrame``."""
+        return self.frame("moves")
+
+    @property
+    def marks(self) -> Any:
+        """Marks of the moves as a ``pandas.DataFrame``: the input of most metrics."""
+        return self.frame("marks")
+
+    @property
+    def ratings(self) -> Any:
+        """Ratings of each part as a ``pandas.DataFrame``."""
+        return self.frame("ratings")
+
+
+def read_run(name: str, *, data: str | os.PathLike[str] = "./ludex-data") -> RunTables:
+    """Return the tables of a run.
+
+    Args:
+        name: name below ``data``/runs, or the path of a folder or bundle.
+        data: data folder of ``ludex evaluate`` or ``ludex serve``.
+    """
+    return RunTables(name, data)
