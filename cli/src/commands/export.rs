@@ -69,7 +69,7 @@ fn season(text: &str) -> Result<SeasonName, String> {
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ExportTable {
-    /// Whole records
+    /// Records with all events, as they were played
     Episodes,
     /// Seats of the plan's matches
     Matches,

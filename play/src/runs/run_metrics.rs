@@ -100,7 +100,7 @@ impl<'r> RunTables<'r> {
     }
 
     /// Returns the refused records.
-    pub fn refused(&self) -> &[RejectedRecord] {
+    pub fn refusals(&self) -> &[RejectedRecord] {
         &self.read.refused
     }
 

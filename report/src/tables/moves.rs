@@ -41,7 +41,7 @@ pub struct MoveRow {
     pub action: Option<u32>,
     /// true if the agent did not choose the move
     pub forced: bool,
-    /// duration, milliseconds
+    /// time from the request of the move to its acceptance, milliseconds
     pub ms: u64,
     /// number of refused attempts before the move
     pub refused: usize,

@@ -16,7 +16,7 @@ pub struct RatingRow {
     pub part: Option<String>,
     /// name of the scale: game, rules and ladder
     pub scale: String,
-    /// agent
+    /// name of the agent; its spec follows if several agents share the name
     pub agent: String,
     /// anchored rating, Elo points
     pub rating: Option<f64>,
@@ -34,11 +34,11 @@ pub struct RatingRow {
     pub elo: Option<f64>,
     /// mean of TrueSkill, in the order of the plan
     pub mu: Option<f64>,
-    /// deviation of TrueSkill
+    /// standard deviation of TrueSkill, in the units of `mu`
     pub sigma: Option<f64>,
-    /// number of matches
+    /// matches of the agent on the scale; one against itself counts once
     pub games: u64,
-    /// number of blocks
+    /// blocks that the rating is based on; 0 for a constant
     pub blocks: usize,
     /// wins against other agents
     pub wins: u64,

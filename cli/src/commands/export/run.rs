@@ -96,7 +96,7 @@ fn tidy(run: &Archive, args: &Args) -> anyhow::Result<Option<Export>> {
     }
     anyhow::ensure!(args.game.is_none(), "--game: expected --table episodes, decisions or calls");
     let tables = RunTables::of(run, args.table == ExportTable::Marks)?;
-    records::warn(tables.refused());
+    records::warn(tables.refusals());
     let none = Vec::new;
     let (export, _) = match args.table {
         ExportTable::Moves => table(run, args.format, (tables.moves(), none()))?,

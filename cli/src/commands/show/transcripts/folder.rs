@@ -23,7 +23,7 @@ struct IndexRow {
     episode: String,
     part: String,
     agents: Vec<String>,
-    /// Agents that lost.
+    /// Agents whose seat has the outcome `loss`.
     lost: Vec<String>,
     result: String,
     counts: bool,
