@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use ludex_referee::metric::{Metric, MetricScope, MetricSpec};
+use ludex_referee::metric::{Metric, MetricQuery, MetricScope, MetricSpec};
 use ludex_referee::suite::Suite;
 use serde_json::Value;
 
@@ -127,6 +127,20 @@ impl Small {
             }
         }
         assert!(compared >= asks.len(), "{compared} numbers of {} metrics", asks.len());
+        // Without arguments, each part is measured in the form that it names first.
+        let with_args = asks.values().filter(|ask| !ask.args.is_empty());
+        let ids: BTreeSet<&str> =
+            with_args.map(|ask| ask.id.as_str()).filter(|id| MetricQuery::parse(id).is_ok()).collect();
+        for id in ids {
+            let rated = place.ludex(&["rate", "r", "--json", "--metric", id]).json();
+            for one in rated["values"].as_array().unwrap().iter().filter(|one| one["kind"] == "number") {
+                let part = suite.parts.iter().find(|part| one["part"] == part.id.as_str()).unwrap();
+                let Some(ask) = part.metrics.iter().find(|ask| ask.id == id) else { continue };
+                let same = |row: &&Value| row["part"] == one["part"] && row["agent"] == one["agent"];
+                let row = all["parts"].as_array().unwrap().iter().find(same).unwrap();
+                assert_eq!(row["metrics"][&ask.to_string()], one["value"], "{ask} of {} in {}", one["agent"], part.id);
+            }
+        }
     }
 
     /// Checks that each figure has numbers and is drawn.
