@@ -51,6 +51,13 @@ fn rate_metric_prints_values_of_imported_tables() {
         let err = rate(args).fails();
         assert!(err.contains(why), "{err:?} does not say {why:?}");
     }
+    // Of an agent that lost all its games, only a bound is known.
+    write("one.csv", "part,agent,opponent,wins,draws,losses\np,a,strong,0,0,1\n");
+    let args = ["one.csv", "--metric", "anchored", "--metric-arg", "fixed=strong=900"];
+    let text = rate(&args).well();
+    assert!(text.lines().any(|line| line.contains(" < 10")), "{text}");
+    let bound = rate(&[&args[..], &["--json"]].concat()).json()["values"][0]["value"].clone();
+    assert!(bound["high"].is_number() && bound["low"].is_null(), "{bound}");
     let directed = rate(&["both.csv", "--metric", "wdl", "--directed", "--json"]).json();
     assert_eq!(directed["values"][0]["value"][0], json!(["wins", {"value": 1.0, "n": 4}]));
 }
