@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use self::converge::Stop;
-use self::figure::{Figure, KnownPart};
+use self::figure::{Along, Figure, KnownPart};
 use self::roles::Role;
 pub use self::seating::{Order, Seats};
 use self::summary::Summary;
@@ -416,6 +416,13 @@ impl Suite {
             }
             figure.select.check(self).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
             figure.check(&known).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
+            let variants = self.variants.iter().chain(self.parts.iter().flat_map(|part| &part.variants));
+            let variants: Vec<&str> = variants.map(|variant| variant.name.as_str()).collect();
+            let of_variants = figure.baseline.as_deref().filter(|_| figure.rows == Some(Along::Variant));
+            if let Some(name) = of_variants.filter(|name| !variants.contains(name)) {
+                let why = format!("baseline: unknown variant {name:?}{}", did_you_mean(name, &variants));
+                return Err(SuiteError(format!("figure {:?}: {why}", figure.id)));
+            }
         }
         match self.headline.as_ref().filter(|id| !ids.contains(id)) {
             Some(id) => {

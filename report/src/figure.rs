@@ -63,6 +63,8 @@ pub struct RenderedFigure {
     /// Id of the figure, used in file names.
     pub id: String,
     pub title: String,
+    /// True for the figure with a suite's main result, which comes first in reports.
+    pub headline: bool,
     pub kind: String,
     pub caption: String,
     pub pages: Vec<resolve::FigurePage>,
@@ -77,6 +79,7 @@ impl RenderedFigure {
         RenderedFigure {
             id: figure.id.clone(),
             title: figure.title.clone(),
+            headline: false,
             kind: figure.kind.clone(),
             caption: caption(figure),
             pages: resolve::resolve(figure, ground),

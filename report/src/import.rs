@@ -180,11 +180,11 @@ impl Import {
         if asked.metric.id != "level" || !asked.args.is("drawn", "part") || asked.args.is("form", "corrected") {
             return Ok(());
         }
-        let top =
-            |part: usize| self.matches.iter().filter(|game| game.part == part).filter_map(|game| game.level).max();
         for part in (0..self.parts.len()).filter(|part| !self.drawn.contains_key(part)) {
             let mut tallies: BTreeMap<usize, Tally> = BTreeMap::new();
-            let at_top = self.matches.iter().filter(|game| game.valid && game.part == part && game.level == top(part));
+            let own = || self.matches.iter().filter(|game| game.part == part);
+            let top = own().filter_map(|game| game.level).max();
+            let at_top = own().filter(|game| game.valid && game.level == top);
             at_top.for_each(|game| tallies.entry(game.players[0]).or_default().add(game.scores[0]));
             if let Some((agent, tally)) = tallies.iter().find(|(_, tally)| tally.wins == 0 && tally.draws > 0) {
                 let (agent, part) = (&self.agents[*agent].name, &self.parts[part]);

@@ -133,16 +133,11 @@ impl Report {
     /// the 95 % interval of the paired difference of the scores of two agents, in one part or in all parts.
     pub fn with_runs(mut self, runs: Vec<RunHead>, figures: Vec<RenderedFigure>, paired: PairedDifference) -> Report {
         self.runs = runs;
-        let (first, rest): (Vec<_>, Vec<_>) = figures.into_iter().partition(|figure| self.is_headline(figure));
+        let (first, rest): (Vec<_>, Vec<_>) = figures.into_iter().partition(|figure| figure.headline);
         self.figures = first;
         self.figures.extend(overview::boards(&self, paired));
         self.figures.extend(rest);
         self
-    }
-
-    /// Returns true if a figure is the headline of a suite.
-    pub fn is_headline(&self, figure: &RenderedFigure) -> bool {
-        self.runs.iter().any(|run| figure.id == run.headline || figure.id == format!("{}-{}", run.suite, run.headline))
     }
 
     /// Returns true if the report has ratings of use: all reports of records, and those of suites that want them.

@@ -1,7 +1,6 @@
 //! Numbers and names as reports print them.
 
 use ludex_referee::metric::Measurement;
-use ludex_referee::rating::anchored::Bound;
 
 use crate::display;
 
@@ -16,11 +15,7 @@ pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
 /// Formats a measured number; a bound has the sign `<` or `>`.
 pub(crate) fn measured(measure: &Measurement, digits: usize) -> String {
     let value = number(Some(measure.value), digits);
-    match measure.bound() {
-        Some(Bound::Below) => format!("< {value}"),
-        Some(Bound::Above) => format!("> {value}"),
-        None => value,
-    }
+    measure.bound().map_or_else(|| value.clone(), |bound| format!("{} {value}", bound.sign()))
 }
 
 /// Replaces invisible characters in a name (direction marks, line breaks and control characters) with the replacement

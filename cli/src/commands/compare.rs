@@ -195,7 +195,8 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     }
     if c.unpaired != [0, 0] {
         writeln!(out, "\nunpaired, excluded: {} matches of the first, {} of the second", c.unpaired[0], c.unpaired[1])?;
-        c.excluded.iter().try_for_each(|(what, [a, b])| writeln!(out, "  {a} and {b}: {what}"))?;
+        let lines = c.excluded.iter().map(|(what, [a, b])| print::wrapped(&format!("  {a} and {b}: {what}"), WIDTH));
+        lines.into_iter().try_for_each(|line| out.write_all(line.as_bytes()))?;
     }
     if !c.fallback.is_empty() {
         writeln!(out, "\nUNPAIRED: difference of mean scores, which includes the luck of seeds, seats and opponents")?;

@@ -235,7 +235,7 @@ fn write_report(folder: &Path, title: String) -> (Vec<PathBuf>, Option<RenderedF
             ..ReportAbout::default()
         };
         let (made, _) = report_files::report(&[&run], RatingOptions::default(), about, |_| None);
-        let headline = made.figures.iter().find(|figure| made.is_headline(figure)).cloned();
+        let headline = made.figures.iter().find(|figure| figure.headline).cloned();
         Ok((report::write(&made, folder)?, headline))
     };
     files().unwrap_or_else(|e: anyhow::Error| {

@@ -8,7 +8,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use ludex_referee::GameResult;
-use ludex_referee::rating::anchored::Bound;
 use ludex_referee::rating::table::Interval;
 use ludex_report::scale::{AgentRow, Scale, rate};
 use serde_json::json;
@@ -91,10 +90,10 @@ fn print_scale(out: &mut impl Write, scale: &Scale) -> io::Result<()> {
 }
 
 fn row(a: &AgentRow) -> Vec<String> {
-    let rating = match a.measured().filter(|m| m.bound().is_some()).map(|m| m.value).or(a.rating) {
+    let bound = a.measured().and_then(|m| Some(format!("{} {}", m.bound()?.sign(), number(m.value, 0))));
+    let rating = match a.rating {
         None => "-".to_owned(),
-        Some(r) if a.bound == Some(Bound::Below) => format!("< {}", number(r, 0)),
-        Some(r) if a.bound == Some(Bound::Above) => format!("> {}", number(r, 0)),
+        Some(_) if bound.is_some() => bound.unwrap_or_default(),
         Some(r) if a.fixed => format!("{} (fixed)", number(r, 0)),
         Some(r) if a.anchored => number(r, 0),
         Some(r) => format!("{}*", number(r, 0)),

@@ -211,7 +211,6 @@ impl<'r> Read<'r> {
             title: plan.suite.title.clone(),
             version: about.suite.version,
             digest: about.suite.digest.clone(),
-            headline: plan.suite.headline.clone().unwrap_or_default(),
             ratings: plan.suite.ratings,
             seeds: describe::seeds(about),
             share: facts.collect::<Vec<_>>().join("; "),
@@ -337,6 +336,7 @@ fn figures(read: &[Read]) -> Vec<RenderedFigure> {
         let ground = FigureGround { rows: &rows, groups: &groups, pictures: &strips };
         for figure in &plan.suite.figures {
             let mut drawn = RenderedFigure::of(figure, &ground);
+            drawn.headline = plan.suite.headline.as_ref() == Some(&figure.id);
             // Two suites may have figures with equal names.
             if out.iter().any(|other| other.id == drawn.id) {
                 drawn.id = format!("{}-{}", plan.suite.name, drawn.id);

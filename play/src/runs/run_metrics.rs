@@ -42,18 +42,20 @@ pub fn measure(
         let mut labeled = all.into_iter();
         games.iter_mut().for_each(|games| games.iter_mut().zip(&mut labeled).for_each(|(game, with)| *game = with));
     }
-    let (mut tables, mut selected) = (Vec::new(), select.clone());
+    // A role may have another agent in each run.
+    let (mut tables, mut selected) = (Vec::new(), MatchSelection { opponent: Vec::new(), ..select.clone() });
     for (read, games) in read.iter().zip(&games) {
         anyhow::ensure!(read.unplanned.is_none(), "{}", read.unplanned.clone().unwrap_or_default());
         let run = &read.run.about.run;
         tables.push(match &read.plan {
             Some(plan) => {
-                selected = select.in_suite(&plan.suite).map_err(anyhow::Error::msg)?;
+                selected.opponent.extend(select.in_suite(&plan.suite).map_err(anyhow::Error::msg)?.opponent);
                 table(run, plan, &read.walk, games)
             }
             None => {
                 let name = query.metric.id;
                 anyhow::ensure!(!query.metric.planned, "{name}: expected a run of a suite, got the tournament {run}");
+                selected.opponent.extend(select.opponent.iter().cloned());
                 scale::table(games, &RatingOptions { unrated: true, ..RatingOptions::default() })
             }
         });

@@ -70,6 +70,14 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// Returns the sign before the number of the bound: `<` or `>`.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Bound::Below => "<",
+            Bound::Above => ">",
+        }
+    }
+
     /// Returns the word of the bound in tables.
     pub fn name(self) -> &'static str {
         match self {

@@ -61,6 +61,7 @@ fn invalid_suites_are_refused() {
     let text = Suite::builtin_text("reference").unwrap();
     for (from, to, why) in [
         ("name = \"reference\"", "name = \"Re ference\"", "lowercase letters"),
+        ("headline = \"scores\"", "headline = \"score\"", "headline: unknown figure \"score\"; did you mean scores?"),
         ("tries = 3 ", "trys = 3 ", "trys"),
         (
             "game = \"kuhn_poker\"",
@@ -154,6 +155,13 @@ fn invalid_suites_are_refused() {
         assert!(error.contains(why), "{to}: {error}");
     }
     assert!(Suite::parse("name = 3", &ludex_games::builtin()).unwrap_err().to_string().contains("line 1"));
+}
+
+#[test]
+fn baseline_among_variants_is_a_variant() {
+    let text = Suite::builtin_text("llmarena").unwrap().replace("baseline = \"normal\"", "baseline = \"norml\"");
+    let why = Suite::parse(&text, &ludex_games::builtin()).err().unwrap().to_string();
+    assert!(why.contains("figure \"table3\": baseline: unknown variant \"norml\"; did you mean normal?"), "{why}");
 }
 
 #[test]

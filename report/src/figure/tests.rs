@@ -376,6 +376,7 @@ fn figure_has_files_of_each_format() {
     let mut drawn = RenderedFigure {
         id: "f1".into(),
         title: "F".into(),
+        headline: false,
         kind: "bars".into(),
         caption: String::new(),
         pages: vec![page("")],

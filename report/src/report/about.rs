@@ -23,9 +23,6 @@ pub struct RunHead {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub share: String,
     pub agents: Vec<HeadAgent>,
-    /// Id of the figure with the suite's main result; empty if the suite names none.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub headline: String,
     /// True if ratings are of use for the results of the suite.
     #[serde(skip)]
     pub ratings: bool,

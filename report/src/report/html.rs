@@ -40,7 +40,7 @@ pub(super) fn page(report: &Report) -> String {
     let cells: Vec<Vec<Vec<Cell>>> =
         report.scales.iter().map(|s| s.crosstable.iter().map(|r| r.iter().map(cell).collect()).collect()).collect();
     let (headlines, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
-        report.figures.iter().partition(|figure| report.is_headline(figure));
+        report.figures.iter().partition(|figure| figure.headline);
     let (boards, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
         figures.into_iter().partition(|figure| [LEADERBOARD, SUMMARIES].contains(&figure.id.as_str()));
     let (overall, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =

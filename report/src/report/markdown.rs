@@ -1,4 +1,4 @@
-//! Markdown page of a report, with tables of up to [`SHOWN`] cells. Files beside it have all numbers.
+//! Markdown page of a report. The tables of the page have at most [`SHOWN`] cells, and CSV files have all numbers.
 
 use std::fmt::Write as _;
 

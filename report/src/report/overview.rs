@@ -162,6 +162,7 @@ fn overall(report: &Report, agents: &[&str], rows: &[String]) -> RenderedFigure 
     RenderedFigure {
         id: OVERALL.into(),
         title: "All parts".into(),
+        headline: false,
         kind: kind.into(),
         caption: "The share of the points in each part, with 95 % intervals. Games without winners and losers have no share. \
                   Agents that played only one of several parts appear only in the suite's figures."
@@ -197,6 +198,7 @@ fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Rend
     (!data.is_empty()).then(|| RenderedFigure {
         id: SUMMARIES.into(),
         title: "Means over parts".into(),
+        headline: false,
         kind: "table".into(),
         caption: "The suite's summaries: the mean of a metric over the parts in which the agent has a value.".into(),
         pages: vec![FigurePage { name: String::new(), data }],
@@ -270,6 +272,7 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>, paired: Pair
     RenderedFigure {
         id: LEADERBOARD.into(),
         title: "Leaderboard of all games".into(),
+        headline: false,
         kind: "table".into(),
         caption: "Ratings in Elo points with 95 % intervals; over all games, the mean of the games' ratings. Of an agent that lost or \
                   won all its games, only a bound is known. The best is marked if its paired difference to the next excludes 0. \

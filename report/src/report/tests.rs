@@ -212,7 +212,6 @@ fn with_runs() -> Report {
             episode: "first.ttt.0-1.0.0".into(),
             what: "a 1 \u{2013} b 0".into(),
         }],
-        headline: "table".into(),
         ratings: true,
         ..RunHead::default()
     };
@@ -229,6 +228,7 @@ fn figure(id: &str) -> RenderedFigure {
     RenderedFigure {
         id: id.into(),
         title: format!("Title of {id}"),
+        headline: id == "table",
         kind: "table".into(),
         caption: String::new(),
         pages: Vec::new(),

@@ -6,6 +6,7 @@ use ludex_protocol::record::{EndReason, Record, RecordParts};
 use ludex_referee::answer_counts::Answers;
 use ludex_referee::metric::{MEAN_RETURN, Measurement, MetricQuery, MetricScope, MetricSpec, Value};
 use ludex_referee::outcome::is_competitive;
+use ludex_referee::rating::anchored::Bound;
 use ludex_referee::rating::table::{Interval, Tally, wilson};
 use ludex_referee::read::Source;
 use ludex_referee::rows::Rows;
@@ -42,6 +43,9 @@ pub struct PartResult {
     pub level: Option<Level>,
     /// Rating from the matches of this part, with the anchors' ratings as constants.
     pub rating: Option<Interval>,
+    /// Bound of the rating, if the agent lost or won all its games.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// Number of blocks behind the rating.
     pub blocks: usize,
     /// Number of similar blocks needed for a half-width of 30 points.
@@ -192,6 +196,7 @@ pub fn rows_on(
                 against: Vec::new(),
                 level: level(part, a, done),
                 rating: rated.and_then(rating),
+                bound: rated.and_then(|agent| agent.bound),
                 blocks: rated.map_or(0, |agent| agent.blocks),
                 blocks_for_30: rated.and_then(|agent| agent.blocks_for_30),
                 metrics,

@@ -92,11 +92,9 @@ pub(super) fn seats<'t>(rows: &'t Rows<'t>) -> Vec<Seated<'t>> {
     let counting = |agent: usize| {
         let own = rows.of_agent(agent);
         let seats = own.own_matches().into_iter();
-        seats
-            .flat_map(|(game, seats)| seats.into_iter().map(move |seat| (game.order, game.part, seat)))
-            .collect::<Vec<_>>()
+        seats.flat_map(|(game, seats)| seats.into_iter().map(move |seat| (game.episode, seat))).collect::<Vec<_>>()
     };
-    let counting: HashSet<(usize, usize, usize)> = all.agents_here().into_iter().flat_map(counting).collect();
+    let counting: HashSet<(&str, usize)> = all.agents_here().into_iter().flat_map(counting).collect();
     let mut games: Vec<&MetricMatch> = rows.everything().collect();
     games.sort_by_key(|game| game.order);
     let seated = |game: &'t MetricMatch<'t>, seat: usize| {
@@ -116,7 +114,7 @@ pub(super) fn seats<'t>(rows: &'t Rows<'t>) -> Vec<Seated<'t>> {
             part: &rows.parts()[game.part].id,
             agent: &agent.name,
             candidate: agent.candidate,
-            counts: counting.contains(&(game.order, game.part, seat)),
+            counts: counting.contains(&(game.episode, seat)),
             opponent: names.join(", "),
         }
     };

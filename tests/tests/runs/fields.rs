@@ -117,6 +117,16 @@ fn roles_are_stored_with_run() {
     };
     assert_eq!(sorted("r"), sorted("whole"));
 
+    // A role is filled by another agent in each run.
+    evaluate(&place, "other", &["--role", "reference=anchor level=0"]).json();
+    let against_role = |runs: &[&str]| {
+        let line = [&["rate"], runs, &["--metric", "length", "--where", "opponent=@reference", "--json"]].concat();
+        let told = place.ludex(&line).json();
+        let own = |one: &&Value| one["part"] == "nim" && one["agent"] == "random / plain";
+        told["values"].as_array().unwrap().iter().find(own).unwrap()["value"]["n"].as_u64().unwrap()
+    };
+    assert_eq!(against_role(&["r", "other"]), against_role(&["r"]) + against_role(&["other"]));
+
     place.ludex(&["export", "r", "--bundle", "r.tar.gz"]).well();
     let verified = place.ludex(&["verify", "r.tar.gz"]);
     assert!(verified.well().contains("complete"), "{}", verified.out);

@@ -49,7 +49,7 @@ pub(super) fn short_results(
     ];
     sections.extend(details(rows, groups, summaries)?);
     let mut chosen = vec![false; sections.len()];
-    // The last lines have the matches, the costs and the report, and one may name what is left out.
+    // Three lines are reserved: the omitted sections, the number of matches with the costs, and the path of the report.
     let mut left = LINES - 3;
     let mut by_rank: Vec<usize> = (0..sections.len()).collect();
     by_rank.sort_by_key(|&k| sections[k].rank);
@@ -68,7 +68,8 @@ pub(super) fn short_results(
     Ok(text)
 }
 
-/// Renders the headline of a suite as a table; empty if it is wider than [`WIDTH`] or no table of numbers.
+/// Renders the headline of a suite as a table, or a reference to the report if the table is wider than [`WIDTH`]; empty for a
+/// drawing.
 fn headline_text(figure: &RenderedFigure) -> anyhow::Result<String> {
     let [FigurePage { data: Data::Grid(grid), .. }] = figure.pages.as_slice() else { return Ok(String::new()) };
     let names = grid.columns.iter().map(|column| column.full());
@@ -83,7 +84,7 @@ fn headline_text(figure: &RenderedFigure) -> anyhow::Result<String> {
     print::table(&mut out, &rows, |k| k > 0)?;
     let text = String::from_utf8(out)?;
     let wide = text.lines().any(|line| line.chars().count() > WIDTH);
-    Ok(if wide { String::new() } else { text + "\n" })
+    Ok(if wide { format!("{}: too wide for the terminal; see the report\n\n", figure.title) } else { text + "\n" })
 }
 
 /// Formats calls, tokens and dollars as text.
@@ -213,10 +214,10 @@ pub(in crate::commands) fn print_table(out: &mut impl Write, rows: &[PartResult]
                 Some(_) => dash(),
                 None => format!("{}-{}-{}", row.tally.wins, row.tally.draws, row.tally.losses),
             },
-            row.rating.map_or_else(dash, |r| match (row.tally.wins, row.tally.draws, row.tally.losses) {
-                (0, 0, 1..) => format!("< {}", number(r.high, 0)),
-                (1.., 0, 0) => format!("> {}", number(r.low, 0)),
-                _ => number(r.value, 0),
+            row.rating.map_or_else(dash, |r| {
+                let shown = Measurement::of_interval(r, row.bound, 0);
+                let sign = row.bound.map_or_else(String::new, |bound| format!("{} ", bound.sign()));
+                format!("{sign}{}", number(shown.value, 0))
             }),
             row.rating.map_or_else(dash, |r| range(r.low, r.high, 0)),
             row.rating.map_or_else(dash, |_| row.blocks.to_string()),

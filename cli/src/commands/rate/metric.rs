@@ -8,7 +8,6 @@ use anyhow::{Context as _, bail, ensure};
 use ludex_play::runs::run_metrics;
 use ludex_referee::GameResult;
 use ludex_referee::metric::{MetricQuery, MetricResult, MetricSpec, Value, value};
-use ludex_referee::rating::anchored::Bound;
 use ludex_referee::suite::selection::MatchSelection;
 use ludex_report::import::{Import, ImportFormat};
 use ludex_report::{labels, scale};
@@ -129,13 +128,9 @@ fn measure_table(file: &Path, query: &MetricQuery, directed: bool) -> anyhow::Re
 /// Returns the table rows of a measurement.
 fn lines(of: &MetricResult, digits: usize) -> Vec<Vec<String>> {
     let line = |name: String, measure: Option<&value::Measurement>, value: Option<f64>| {
-        let sign = match measure.and_then(value::Measurement::bound) {
-            Some(Bound::Below) => "< ",
-            Some(Bound::Above) => "> ",
-            None => "",
-        };
+        let bound = measure.and_then(value::Measurement::bound);
         let value = value.or(measure.map(|m| m.value)).map_or_else(|| "-".to_owned(), |v| number(v, digits));
-        let value = format!("{sign}{value}");
+        let value = bound.map_or_else(|| value.clone(), |bound| format!("{} {value}", bound.sign()));
         let range = measure.and_then(|m| m.low.zip(m.high));
         let range = range.map_or_else(String::new, |(l, h)| format!("{} to {}", number(l, digits), number(h, digits)));
         let n = measure.map_or_else(String::new, |m| m.n.to_string());

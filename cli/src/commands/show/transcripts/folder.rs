@@ -100,7 +100,9 @@ impl<'r> Pages<'r> {
             if pieces.last().is_some_and(|piece| piece.len() + row.len() > LARGEST) {
                 pieces.push(String::new());
             }
-            pieces.iter_mut().last().into_iter().for_each(|piece| *piece += &format!("rows.push({row});\n"));
+            if let Some(piece) = pieces.last_mut() {
+                *piece += &format!("rows.push({row});\n");
+            }
         }
         let names: Vec<String> = (1..=pieces.len()).map(|k| format!("index-{k}.js")).collect();
         for (name, piece) in names.iter().zip(&pieces) {
