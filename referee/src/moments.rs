@@ -31,6 +31,10 @@ impl Moments {
         self.n += other.n;
     }
 
+    pub fn sum(&self) -> f64 {
+        self.sum
+    }
+
     pub fn count(&self) -> u64 {
         self.n
     }

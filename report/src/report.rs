@@ -4,6 +4,7 @@
 //! command that reproduces it.
 
 pub mod about;
+mod cost;
 mod csv;
 mod html;
 mod markdown;

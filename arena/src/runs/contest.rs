@@ -143,8 +143,8 @@ impl RunContest {
         match self {
             RunContest::Suite(evaluation) => {
                 let news = |news: RunNews| match news {
-                    RunNews::Due(due) => told(None, Some(due)),
-                    RunNews::Match(record) => told(Some(record), None),
+                    RunNews::Due(due) => told(None, Some(due.values().sum())),
+                    RunNews::Match { record, .. } => told(Some(record), None),
                 };
                 let played = evaluation.play(executor, run, RunBudget::default(), None, news)?;
                 let findings = played.findings(&evaluation.plan)?;

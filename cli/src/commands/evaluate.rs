@@ -1,13 +1,14 @@
 //! `ludex evaluate`.
 
 mod merge;
+mod progress;
 mod results;
 
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use ludex_play::runs::driver::{RunBudget, RunNews, StopReason};
+use ludex_play::runs::driver::{RunBudget, StopReason};
 use ludex_play::runs::estimate::{Cost, PartEstimate, Pilot, RunEstimate};
 use ludex_play::runs::evaluation::{
     Candidates, Evaluation, EvaluationRequest, EvaluationResults, PlayedEvaluation, parse_roles, suite_text,
@@ -27,6 +28,7 @@ use serde_json::json;
 
 use super::print;
 use super::rate::report;
+use progress::RunProgress;
 use results::short_results;
 pub(super) use results::{costs, print_details, print_table};
 
@@ -144,10 +146,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         // The terminal displays the board.
         bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
     }
-    let played = evaluation.play(&LocalExecutor, &name, budget, args.stop_at_ci, |news| match news {
-        RunNews::Due(n) => bar.set_length(bar.position() + n as u64),
-        RunNews::Match(_) => bar.inc(1),
-    })?;
+    let mut progress = RunProgress::new(&evaluation.plan, &bar);
+    let played = evaluation.play(&LocalExecutor, &name, budget, args.stop_at_ci, |news| progress.show(&news))?;
     bar.finish_and_clear();
     let findings = played.findings(&evaluation.plan)?;
     print_results(&args, &evaluation.plan, &played, &findings)?;
@@ -259,7 +259,8 @@ fn print_estimate(estimate: &RunEstimate, out: &mut impl Write) -> io::Result<()
     print::table(out, &rows, |k| k > 0)?;
     let notes = estimate.parts.iter().filter_map(|part| Some((&part.part, part.note.as_ref()?)));
     notes.into_iter().try_for_each(|(part, note)| writeln!(out, "{part}: {note}"))?;
-    let usd = estimate.usd.map_or_else(|| "no price known".to_owned(), |usd| format!("{usd:.2} dollars"));
+    let range = estimate.usd_range.map_or_else(String::new, |[low, high]| format!(" ({low:.2} to {high:.2})"));
+    let usd = estimate.usd.map_or_else(|| "no price known".to_owned(), |usd| format!("{usd:.2} dollars{range}"));
     writeln!(out, "about {usd}, {} hours", print::number(estimate.hours, 2))?;
     estimate.guesses.iter().try_for_each(|guess| writeln!(out, "guessed: {guess}"))
 }

@@ -67,7 +67,7 @@ pub(crate) fn escaped(json: &str) -> String {
 
 /// Returns a progress bar with the remaining time. The bar is drawn on standard error if that is a terminal.
 pub(crate) fn progress(of: u64, what: &str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len}, {eta} left");
+    let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len}{msg}, {eta} left");
     let bar = ProgressBar::new(of).with_prefix(what.to_owned());
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.enable_steady_tick(Duration::from_millis(200));

@@ -1,8 +1,11 @@
 //! `ludex status`.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use ludex_play::runs::folder::RunStatus;
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::results;
@@ -36,16 +39,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let plan = status.settings.plan(&status.suite)?;
     let records = &status.past.records;
     let (done, _) = results(&status.settings.run, &plan, records);
-    let due: usize = plan.next(&done).iter().map(|b| b.matches.len()).sum();
+    let blocks = plan.next(&done);
+    let due: usize = blocks.iter().map(|b| b.matches.len()).sum();
     let run = &status.settings.run;
     let rows = rows(run, &plan, &done, verified_with(counting_or_invalid(run, &done, records), plan.marks())?);
     // Prefer the reason of a stop over matches that failed after the stop.
     let last = status.past.log.iter().rev().find(|line| line.what != "failed").or(status.past.log.last());
     let state = state(status.playing, due == 0);
+    let left = seconds_left(&status, due).filter(|_| status.playing);
     if args.json {
         return Ok(print::json(&json!({
             "run": status.settings.run, "shard": status.settings.shard, "state": state, "matches": records.len(), "due": due, "parts": rows,
-            "usage": status.past.usage, "last": last, "folder": path,
+            "seconds_left": left, "usage": status.past.usage, "last": last, "folder": path,
         }))?);
     }
     let mut out = io::stdout().lock();
@@ -56,15 +61,36 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let shard = status.settings.shard.map_or_else(String::new, |shard| format!("shard {shard}, "));
     writeln!(
         out,
-        "{shard}{state}: {}, {due} due{more}; {}",
+        "{shard}{state}: {}, {due} due{more}{}; {}",
         print::count(records.len(), "match", "matches"),
+        left.map_or_else(String::new, |seconds| format!(", about {} left", indicatif::HumanDuration(seconds))),
         costs(&status.past.usage)
     )?;
+    let unfinished: BTreeMap<&str, usize> = blocks.iter().fold(BTreeMap::new(), |mut parts, block| {
+        *parts.entry(plan.parts[block.part].part.id.as_str()).or_default() += block.matches.len();
+        parts
+    });
+    if !unfinished.is_empty() {
+        let parts: Vec<String> = unfinished.iter().map(|(part, due)| format!("{part} ({due} due)")).collect();
+        write!(out, "{}", print::wrapped(&format!("unfinished parts: {}", parts.join(", ")), 120))?;
+    }
     if let Some(LogLine { what, at, why, .. }) = last {
         let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
         writeln!(out, "last: {what} at {at}{why}")?;
     }
     Ok(())
+}
+
+/// Estimates the time until the end of a run that is played, from the matches since its start or last resumption; `None` before
+/// the first of them.
+fn seconds_left(status: &RunStatus, due: usize) -> Option<Duration> {
+    let log = &status.past.log;
+    let begun = log.iter().rev().find(|line| matches!(line.what.as_str(), "begun" | "resumed"))?;
+    let played =
+        status.past.records.iter().filter(|record| record.footer.ended.as_ref().is_some_and(|at| *at > begun.at));
+    let played = played.count();
+    let elapsed = Timestamp::now().duration_since(begun.at.parse().ok()?);
+    (played > 0).then(|| Duration::try_from_secs_f64(elapsed.as_secs_f64() / played as f64 * due as f64).ok())?
 }
 
 fn state(playing: bool, done: bool) -> &'static str {

@@ -8,7 +8,7 @@
 //! driver probes the endpoints. If an endpoint is down, the run stops without recording the failed matches, and the
 //! same command resumes the run later.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -63,9 +63,15 @@ pub enum StopReason {
 
 /// Progress report of the driver.
 pub enum RunNews<'a> {
-    /// Number of matches that are due, given the results so far.
-    Due(usize),
-    Match(&'a Record),
+    /// Number of matches that are due, given the results so far, by part.
+    Due(&'a BTreeMap<usize, usize>),
+    Match {
+        record: &'a Record,
+        /// Index of the part.
+        part: usize,
+        /// Cost of the run so far.
+        spent: Usage,
+    },
 }
 
 /// Filter that selects the blocks to play from the due blocks, given the records so far.
@@ -201,7 +207,9 @@ impl Driver<'_> {
             let mut due = (self.wanted)(&keeper.records, asked)?;
             // A block without matches would stay due forever.
             due.retain(|block| !block.matches.is_empty());
-            (keeper.news)(RunNews::Due(due.iter().map(|b| b.matches.len()).sum()));
+            let mut by_part: BTreeMap<usize, usize> = BTreeMap::new();
+            due.iter().for_each(|block| *by_part.entry(block.part).or_default() += block.matches.len());
+            (keeper.news)(RunNews::Due(&by_part));
             if due.is_empty() {
                 self.folder.log("done", None, None)?;
                 return Ok((StopReason::Done, keeper.records));
@@ -461,7 +469,7 @@ impl Keeper<'_, '_> {
             folder.log("forfeit", Some(&record.header.episode), Some(why))?;
         }
         count_failure(*schedule, &record, &mut self.failures);
-        (self.news)(RunNews::Match(&record));
+        (self.news)(RunNews::Match { record: &record, part: finished.part, spent: folder.usage() });
         self.records.push(record);
         Ok(())
     }

@@ -16,6 +16,7 @@ use anyhow::Context as _;
 use ludex_agents::llm::{self, Forecast};
 use ludex_agents::{Agent, AgentClass, AgentSpec, wrap};
 use ludex_env::{GameRef, MoveRequest, Stream};
+use ludex_referee::rating::table::Z95;
 use ludex_referee::suite;
 use ludex_referee::suite::plan::{Block, MatchScore, Plan, PlannedPart, Results, key};
 use parking_lot::Mutex;
@@ -76,6 +77,10 @@ pub struct RunEstimate {
     pub total: Cost,
     /// Cost in US dollars; `None` if a price is unknown.
     pub usd: Option<f64>,
+    /// 95 % interval of [`usd`](RunEstimate::usd) by the spread of the pilot's blocks, with the normal approximation. `None`
+    /// without a pilot that has two blocks of each model and game.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usd_range: Option<[f64; 2]>,
     /// Elapsed hours with the requested number of parallel matches.
     pub hours: f64,
     /// Quantities that were guessed, with instructions for measuring them.
@@ -135,6 +140,7 @@ pub fn of(
     }
     let mut total = Cost::default();
     parts.iter().for_each(|cost| total.add(cost, 1.0));
+    let half = pilot_error(plan, &models, known.1)?.map(|variance| Z95 * variance.sqrt());
     let mut guesses = Vec::new();
     let usd = (total.unpriced == 0.0).then_some(total.usd);
     if usd.is_none() {
@@ -168,7 +174,33 @@ pub fn of(
         PartEstimate { part: of.part.id.clone(), points, note: of.short_of(), cost }
     };
     let parts = plan.parts.iter().zip(parts).map(part).collect();
-    Ok(RunEstimate { parts, total, usd, hours, guesses })
+    let usd_range = usd.zip(half).map(|(usd, half)| [(usd - half).max(0.0), usd + half]);
+    Ok(RunEstimate { parts, total, usd, usd_range, hours, guesses })
+}
+
+/// Returns the variance of the estimated dollars of a plan; `None` if the pilot lacks a model or a game.
+fn pilot_error(plan: &Plan, models: &BTreeSet<usize>, pilot: &Pilot) -> anyhow::Result<Option<f64>> {
+    // Parts with the same model and game share the mean of the pilot, and so its error.
+    let mut matches: BTreeMap<(String, String), (AgentSpec, f64)> = BTreeMap::new();
+    for (at, part) in plan.parts.iter().enumerate() {
+        for (pairing, _) in part.pairings() {
+            let planned = part.planned(&pairing) as f64 / part.games.len() as f64;
+            for &who in pairing.iter().filter(|who| models.contains(who)) {
+                let spec = spec_in(plan, at, who)?;
+                for game in &part.games {
+                    let entry = matches.entry(pilot::key(&spec, &game.spec().game));
+                    entry.or_insert_with(|| (spec.clone(), 0.0)).1 += planned;
+                }
+            }
+        }
+    }
+    let mut sum = 0.0;
+    for ((_, game), (spec, matches)) in &matches {
+        let Some(spent) = pilot.spent(spec, game) else { return Ok(None) };
+        let Some(variance) = spent.variance(spec, *matches)? else { return Ok(None) };
+        sum += variance;
+    }
+    Ok((!matches.is_empty()).then_some(sum))
 }
 
 fn is_model(plan: &Plan, who: usize) -> bool {

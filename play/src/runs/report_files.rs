@@ -169,13 +169,15 @@ impl<'r> Read<'r> {
     fn head(&self, transcripts: Option<String>) -> Option<RunHead> {
         let (about, plan) = (&self.run.about, self.plan.as_ref()?);
         let results = rows_on(&[], &about.run, plan, &self.done, &self.walk, &self.planned);
-        let costs = self.costs();
+        let (costs, turns) = (self.costs(), self.turns());
         let candidates = about.agents.iter().enumerate().filter(|(_, agent)| agent.candidate);
         let agent = |(at, agent): (usize, &RunAgent)| HeadAgent {
             name: agent.name.clone(),
             spec: AgentSpec::parse(&agent.spec)
                 .map_or_else(|_| agent.spec.clone(), |spec| llm::without_transport_args(&spec).to_string()),
             model: model(plan, at, &agent.spec),
+            matches: turns.get(&at).map_or(0, |turns| turns.0),
+            seconds: turns.get(&at).map_or(0.0, |turns| turns.1 / 1e3),
             cost: costs.get(&at).map(|usage| HeadCost {
                 calls: usage.calls,
                 tokens_in: usage.tokens_in,
@@ -232,6 +234,20 @@ impl<'r> Read<'r> {
                 if let Some(&who) = place.seats.get(line.seat) {
                     out.entry(who).or_default().add(&line.call);
                 }
+            }
+        }
+        out
+    }
+
+    /// Returns the number of matches and the milliseconds of the turns, by agent index in the run.
+    fn turns(&self) -> HashMap<usize, (u64, f64)> {
+        let mut out: HashMap<usize, (u64, f64)> = HashMap::new();
+        for game in &self.games {
+            let place = self.walk.of_episode(&self.run.about.run, &game.record().header.episode);
+            for (&who, seat) in place.into_iter().flat_map(|place| &place.seats).zip(&game.result().seats) {
+                let sum = out.entry(who).or_default();
+                sum.0 += 1;
+                sum.1 += seat.times.sum();
             }
         }
         out

@@ -374,7 +374,7 @@ impl ReadyTournament {
         let mut all = before;
         progress(all, None);
         let (end, records) = driver.play(past, |news| {
-            if let RunNews::Match(record) = news {
+            if let RunNews::Match { record, .. } = news {
                 all += 1;
                 progress(all, Some(record));
             }

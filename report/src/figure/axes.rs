@@ -13,9 +13,20 @@ pub(crate) struct AxisScale {
     to: f64,
     paper: [f64; 2],
     step: f64,
+    /// True if the ends are logarithms with base 10.
+    log: bool,
 }
 
 impl AxisScale {
+    /// Creates a logarithmic scale that covers the positive values, from a power of ten to a power of ten.
+    pub(crate) fn log(values: impl IntoIterator<Item = f64>, paper: [f64; 2]) -> AxisScale {
+        let powers = values.into_iter().filter(|v| *v > 0.0 && v.is_finite()).map(f64::log10);
+        let (low, high) = powers.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let (low, high) = if low.is_finite() { (low, high) } else { (0.0, 1.0) };
+        let from = (low + 1e-9).floor();
+        AxisScale { from, to: (high - 1e-9).ceil().max(from + 1.0), paper, step: 1.0, log: true }
+    }
+
     /// Creates a scale that covers all values, with about `ticks` ticks. Without values, the scale ranges from 0 to 1.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>, paper: [f64; 2], ticks: usize) -> AxisScale {
         let ends = values.into_iter().filter(|v| v.is_finite());
@@ -34,11 +45,12 @@ impl AxisScale {
         let step = step.unwrap_or(power * 10.0);
         // The tolerance avoids an extra tick where an end is already a tick.
         let (from, to) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
-        AxisScale { from, to, paper, step }
+        AxisScale { from, to, paper, step, log: false }
     }
 
     /// Returns the position of a number.
     pub(crate) fn at(&self, value: f64) -> f64 {
+        let value = if self.log { value.max(f64::MIN_POSITIVE).log10() } else { value };
         let share = (value.clamp(self.from, self.to) - self.from) / (self.to - self.from);
         self.paper[0] + share * (self.paper[1] - self.paper[0])
     }
@@ -46,6 +58,13 @@ impl AxisScale {
     /// Returns the value and the label of each tick.
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
         let count = ((self.to - self.from) / self.step).round() as i64;
+        if self.log {
+            let tick = |power: i64| {
+                let digits = usize::try_from(-power).unwrap_or(0);
+                (10f64.powi(power as i32), number(Some(10f64.powi(power as i32)), digits))
+            };
+            return (0..=count).map(|k| tick(self.from as i64 + k)).collect();
+        }
         // Use enough decimals for distinct ticks.
         let digits = (0..6).find(|d| {
             let scaled = self.step * 10f64.powi(*d);

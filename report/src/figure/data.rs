@@ -151,6 +151,10 @@ pub struct Points {
     /// Correlation over all points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
+    /// True if x is a cost: its axis is logarithmic, and a line connects the points that no other point surpasses with a
+    /// greater y at the same x or less.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub frontier: bool,
 }
 
 /// Points of one group.
@@ -208,6 +212,20 @@ impl Points {
             [only] if only.points.len() > 1 => only.points.iter().any(|p| p.label != only.points[0].label),
             _ => true,
         }
+    }
+}
+
+impl Points {
+    /// Returns the points that no other point surpasses, by ascending x.
+    pub(crate) fn frontier(&self) -> impl Iterator<Item = [f64; 2]> {
+        let mut points: Vec<[f64; 2]> = self.groups.iter().flat_map(|g| &g.points).map(|p| [p.x, p.y]).collect();
+        points.sort_by(|a, b| a[0].total_cmp(&b[0]).then(b[1].total_cmp(&a[1])));
+        let mut best = f64::NEG_INFINITY;
+        points.into_iter().filter(move |[_, y]| {
+            let better = *y > best;
+            best = best.max(*y);
+            better
+        })
     }
 }
 

@@ -17,7 +17,8 @@ pub(super) fn draw(data: &Points, title: &str) -> String {
     let from = room(points().map(|p| p.y), 5);
     let [top, bottom] = [24.0, 264.0];
     let right = WIDTH - 18.0;
-    let x = AxisScale::of(points().map(|p| p.x), [from, right], 5);
+    let (ends, across) = (points().map(|p| p.x), [from, right]);
+    let x = if data.frontier { AxisScale::log(ends, across) } else { AxisScale::of(ends, across, 5) };
     let y = AxisScale::of(points().map(|p| p.y), [bottom, top], 5);
     draw_left_axis(&mut svg, &y, [from, right], &data.y);
     let mut end = below(&mut svg, &x, [top, bottom], &data.x);
@@ -25,9 +26,22 @@ pub(super) fn draw(data: &Points, title: &str) -> String {
         let ends = line.map(|[at, value]| format!("{} {}", length(x.at(at)), length(y.at(value))));
         svg.path("fit", "", &format!("M{}", ends.join("L")), "");
     }
-    // Occupied areas: marks first, so that no name covers a mark.
+    // Occupied areas: marks and lines first, so that no name covers them.
     let mut taken: Vec<[f64; 4]> =
         points().map(|p| [x.at(p.x) - 5.0, y.at(p.y) - 5.0, x.at(p.x) + 5.0, y.at(p.y) + 5.0]).collect();
+    if data.frontier {
+        let mut steps: Vec<[f64; 2]> = Vec::new();
+        for point in data.frontier().map(|[cost, score]| [x.at(cost), y.at(score)]) {
+            steps.extend(steps.last().map(|last| [point[0], last[1]]));
+            steps.push(point);
+        }
+        let corners: Vec<String> = steps.iter().map(|p| format!("{} {}", length(p[0]), length(p[1]))).collect();
+        svg.path("fit", "", &format!("M{}", corners.join("L")), "");
+        taken.extend(steps.windows(2).map(|ends| {
+            let [a, b] = [ends[0], ends[1]];
+            [a[0].min(b[0]), a[1].min(b[1]), a[0].max(b[0]), a[1].max(b[1])]
+        }));
+    }
     // Labels that do not identify points are omitted. If all points belong to one agent, the heading names the agent.
     let named = data.labels_differ();
     for group in &data.groups {

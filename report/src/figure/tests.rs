@@ -133,7 +133,17 @@ fn points(count: usize, groups: usize) -> Points {
         y: axis("Positive sentiment", "\u{2212}2 to 2", 2),
         groups: (0..groups).map(group).collect(),
         fit: (count > 2).then_some(Fit { n: count as u64, r: -0.213, p: Some(0.42) }),
+        frontier: false,
     }
+}
+
+/// Scores against costs of several magnitudes.
+fn costs() -> Points {
+    let mut data = points(12, 3);
+    for (k, point) in data.groups.iter_mut().flat_map(|group| &mut group.points).enumerate() {
+        (point.x, point.y) = (0.0003 * 2.7f64.powf(some(k) * 9.0), some(k + 3));
+    }
+    Points { x: axis("Dollars per match", "USD", 4), y: axis("Score", "share", 2), fit: None, frontier: true, ..data }
 }
 
 fn moods() -> Points {
@@ -148,6 +158,7 @@ fn moods() -> Points {
         y: axis("Sentiment", "", 0),
         groups: vec![PointGroup { name: String::new(), points, series: 0 }],
         fit: None,
+        frontier: false,
     }
 }
 
@@ -200,6 +211,7 @@ fn gallery() -> Vec<(&'static str, &'static str, Data)> {
         ("scatter", "scatter", Data::Points(points(12, 1))),
         ("scatter_groups", "scatter", Data::Points(points(40, 3))),
         ("scatter_one", "scatter", Data::Points(points(1, 1))),
+        ("scatter_frontier", "scatter", Data::Points(costs())),
         ("hexbin", "hexbin", Data::Points(moods())),
         ("radar", "radar", Data::Grid(Grid { rows: names(&["one", "two", HOSTILE]), ..shares() })),
         ("radar_many", "radar", Data::Grid(signed_rows(7))),

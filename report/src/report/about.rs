@@ -43,6 +43,10 @@ pub struct HeadAgent {
     pub spec: String,
     /// Model, endpoint and prompt settings; empty if the agent is not a language model.
     pub model: Vec<(String, String)>,
+    /// Number of matches that ended.
+    pub matches: u64,
+    /// Seconds of the agent's turns, summed over all matches that ended.
+    pub seconds: f64,
     /// Cost of the calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<HeadCost>,

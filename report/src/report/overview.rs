@@ -6,7 +6,7 @@ use ludex_referee::metric::{Measurement, SCORE_RATE};
 use ludex_referee::rating::table::Interval;
 use ludex_referee::suite::figure::Highlight;
 
-use super::{PairedDifference, Report};
+use super::{PairedDifference, Report, cost};
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn};
 use crate::figure::resolve::FigurePage;
@@ -41,7 +41,8 @@ pub(super) fn boards(report: &Report, paired: PairedDifference) -> Vec<RenderedF
     if report.wants_ratings() {
         out.push(leaderboard(report, &agents, rows.clone(), paired));
     }
-    out.extend(summaries(report, &agents, rows));
+    out.extend(summaries(report, &agents, rows.clone()));
+    out.extend(cost::figures(report, &agents, rows));
     out
 }
 
@@ -99,7 +100,7 @@ fn mean_rating(report: &Report, name: &str) -> Option<Measurement> {
 }
 
 /// Returns the parts, as (suite, part), in which at least one of the agents has a share of points, in suite order.
-fn scored<'r>(report: &'r Report, agents: &[&str]) -> Vec<(&'r str, &'r str)> {
+pub(super) fn scored<'r>(report: &'r Report, agents: &[&str]) -> Vec<(&'r str, &'r str)> {
     let mut out = Vec::new();
     for run in &report.runs {
         let own = run.agents.iter().filter(|agent| agents.contains(&agent.name.as_str()));
@@ -124,7 +125,7 @@ fn share(report: &Report, (suite, part): (&str, &str), name: &str) -> Option<Mea
 }
 
 /// Returns an agent's mean share of points over the parts in which it has a share.
-fn mean_share(report: &Report, parts: &[(&str, &str)], name: &str) -> Option<Measurement> {
+pub(super) fn mean_share(report: &Report, parts: &[(&str, &str)], name: &str) -> Option<Measurement> {
     let shares: Vec<f64> = parts.iter().filter_map(|&part| Some(share(report, part, name)?.value)).collect();
     let n = shares.len();
     (n > 0).then(|| Measurement::plain(shares.iter().sum::<f64>() / n as f64, n as u64))

@@ -3,6 +3,7 @@ use ludex_referee::read::Source;
 use ludex_referee::testing::{break_off, parts, play, verify};
 use ludex_referee::verify::{VerifiedRecord, Verifier};
 
+use super::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
 use super::*;
 use crate::figure::data::{Data, Grid};
 use crate::scale::AgentRow;
@@ -178,11 +179,12 @@ fn report_is_built_from_lines() {
 }
 
 fn with_runs() -> Report {
-    use super::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
     use ludex_referee::rating::table::Tally;
     let agent = |name: &str| HeadAgent {
         name: name.into(),
         spec: "llm model=m\u{202e}<i>".into(),
+        matches: 4,
+        seconds: 6.0,
         model: vec![("Model".into(), "m".into()), ("Endpoint".into(), "a place".into())],
         cost: Some(HeadCost { calls: 7, tokens_in: 4321, tokens_out: 99, usd: 0.125, unpriced: 0, hours: 1.5 }),
         results: vec![HeadResult {
@@ -248,7 +250,7 @@ fn leaderboard(report: &Report) -> Option<&Grid> {
 fn headline_of_the_suite_comes_first_and_ratings_may_be_omitted() {
     let report = with_runs();
     let ids = |report: &Report| report.figures.iter().map(|figure| figure.id.clone()).collect::<Vec<_>>();
-    assert_eq!(ids(&report), ["table", "overall", "leaderboard", "summaries", "other"]);
+    assert_eq!(ids(&report), ["table", "overall", "leaderboard", "summaries", "cost", "frontier", "other"]);
     let html = report.to_html();
     let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text}"));
     assert!(place("<h3>Title of table") < place("id=\"figure-leaderboard\""), "headline before the board");
@@ -256,8 +258,44 @@ fn headline_of_the_suite_comes_first_and_ratings_may_be_omitted() {
     let mut runs = report.runs.clone();
     runs[0].ratings = false;
     let without = report.clone().with_runs(runs, vec![figure("table")], &|_, _| None);
-    assert_eq!(ids(&without), ["table", "overall", "summaries"]);
+    assert_eq!(ids(&without), ["table", "overall", "summaries", "cost", "frontier"]);
     assert!(!without.to_html().contains("Mean over games"));
+}
+
+#[test]
+fn costs_are_means_per_match_and_stand_beside_the_score() {
+    let report = with_runs();
+    let data = |id: &str| &report.figures.iter().find(|figure| figure.id == id).unwrap().pages[0].data;
+    let Data::Grid(grid) = data("cost") else { panic!("cost") };
+    let names: Vec<&str> = grid.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["Score", "Matches", "Seconds", "Calls", "Tokens in", "Tokens out", "Dollars"]);
+    let row: Vec<f64> = grid.cells[0].iter().map(|cell| cell.unwrap().value).collect();
+    assert_eq!(row, [0.75, 4.0, 1.5, 1.75, 1080.25, 24.75, 0.03125]);
+    let Data::Points(points) = data("frontier") else { panic!("frontier") };
+    assert_eq!(
+        (points.x.title.as_str(), points.groups.len(), points.frontier().collect::<Vec<_>>()),
+        ("Cost per match", 2, vec![[0.03125, 0.75]])
+    );
+}
+
+#[test]
+fn frontier_uses_tokens_or_time_without_prices_and_groups_variants() {
+    let report = with_runs();
+    let title = |change: fn(&mut HeadAgent)| {
+        let mut runs = report.runs.clone();
+        runs[0].agents.iter_mut().for_each(change);
+        let report = report.clone().with_runs(runs, Vec::new(), &|_, _| None);
+        let Data::Points(points) = &report.figures.iter().find(|figure| figure.id == "frontier").unwrap().pages[0].data
+        else {
+            panic!("points")
+        };
+        (points.x.title.clone(), points.groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>())
+    };
+    let unpriced = |agent: &mut HeadAgent| agent.cost.as_mut().unwrap().unpriced = 7;
+    assert_eq!(title(unpriced).0, "Tokens per match");
+    assert_eq!(title(|agent| agent.cost = None).0, "Time per match");
+    let (_, groups) = title(|agent| agent.name = format!("m / {}", agent.name));
+    assert_eq!(groups, ["m"]);
 }
 
 #[test]

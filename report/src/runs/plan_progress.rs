@@ -19,6 +19,8 @@ pub struct PlannedMatch {
     pub key: String,
     /// Index of the part.
     pub part: usize,
+    /// Number of the block.
+    pub index: u64,
     /// Position of the match in its block.
     pub turn: usize,
     /// Agent of each seat, as an index into the run's agents.
@@ -62,8 +64,9 @@ impl PlanProgress {
                     walk.gaps.append(&mut open);
                     known.insert(key.clone(), *result);
                     walk.places.insert(key.clone(), walk.done.len());
-                    let (turn, seats, replayed) = (due.turn, due.seats.clone(), *result == MatchScore::Invalid);
-                    walk.done.push(PlannedMatch { key, part: block.part, turn, seats, replayed });
+                    let (index, turn, seats) = (block.index, due.turn, due.seats.clone());
+                    let replayed = *result == MatchScore::Invalid;
+                    walk.done.push(PlannedMatch { key, part: block.part, index, turn, seats, replayed });
                     false
                 });
                 if !block.matches.is_empty() {

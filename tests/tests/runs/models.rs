@@ -223,6 +223,12 @@ fn pilot_measures_usage_per_move() {
         assert!(off(&piloted, name).abs() < 0.25, "{name}: {} of {used}", off(&piloted, name));
     }
     assert!(off(&plain, "tokens_out").abs() > 0.25, "a guess is less accurate");
+    // The interval comes from the spread of the pilot's matches.
+    let range = |k: usize| piloted["usd_range"][k].as_f64().unwrap_or_else(|| panic!("{piloted}"));
+    let (estimated, spent) = (piloted["usd"].as_f64().unwrap(), used["usage"]["usd"].as_f64().unwrap());
+    assert!(range(0) < estimated && estimated < range(1), "{piloted}");
+    assert!((spent - estimated).abs() < 2.0 * (range(1) - estimated), "{spent} of {piloted}");
+    assert!(plain.get("usd_range").is_none(), "{plain}");
     // The estimate guesses the usage of parts that the pilot did not play, and lists these parts.
     line(&["--run", "half", "--part", "dilemma", "--scale", "0.1"]);
     let half = line(&["--estimate", "--stand-in", "random", "--pilot", "half"]);

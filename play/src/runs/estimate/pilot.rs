@@ -18,11 +18,14 @@ pub struct Pilot {
 }
 
 /// Usage of a model in all its matches of a game. A match in which the model plays two seats counts as two matches.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Spent {
     matches: u64,
     moves: u64,
     usage: Usage,
+    /// Number of matches and usage by part and block. Blocks of different opponents share their seed, so their matches are
+    /// not independent.
+    blocks: BTreeMap<(usize, u64), (u64, Usage)>,
 }
 
 impl Pilot {
@@ -39,7 +42,9 @@ impl Pilot {
         for planned in &walk.done {
             let game = &ground.parts[planned.part].game(planned.turn).spec().game;
             for spec in planned.seats.iter().filter_map(|who| ground.specs.get(&(planned.part, *who))) {
-                found.entry(key(spec, game)).or_default().matches += 1;
+                let spent = found.entry(key(spec, game)).or_default();
+                spent.matches += 1;
+                spent.blocks.entry((planned.part, planned.index)).or_default().0 += 1;
             }
         }
         for (episode, calls) in &run.calls {
@@ -53,6 +58,7 @@ impl Pilot {
                 };
                 let spent = found.entry(key(spec, game)).or_default();
                 spent.usage.add(&line.call);
+                spent.blocks.entry((planned.part, planned.index)).or_default().1.add(&line.call);
                 spent.moves += u64::from(moves.entry(line.seat).or_default().insert(line.key.turn));
             }
         }
@@ -63,11 +69,12 @@ impl Pilot {
 
     /// Returns the usage of a model in a game; `None` if the model did not play the game.
     pub(super) fn spent(&self, spec: &AgentSpec, game: &str) -> Option<Spent> {
-        self.found.get(&key(spec, game)).copied()
+        self.found.get(&key(spec, game)).cloned()
     }
 }
 
-fn key(spec: &AgentSpec, game: &str) -> (String, String) {
+/// Returns the key of a model in a game.
+pub(super) fn key(spec: &AgentSpec, game: &str) -> (String, String) {
     (llm::without_prices(&llm::without_transport_args(spec)).to_string(), game.to_owned())
 }
 
@@ -87,6 +94,27 @@ impl Spent {
             tokens_out: mean(usage.tokens_out),
             usd: usd.map(|usd| usd / self.matches as f64),
         })
+    }
+
+    /// Returns the variance of the dollars of `matches` further matches about their estimate from the pilot's `n` blocks of
+    /// `c` matches: `matches c s^2 + matches^2 s^2 / n`, where `s` is the standard deviation of the mean match of a block.
+    /// `None` without a price, or for fewer than two blocks.
+    ///
+    /// # Errors
+    /// Returns an error if `spec` is not the spec of a language model.
+    pub(super) fn variance(&self, spec: &AgentSpec, matches: f64) -> Result<Option<f64>, AgentError> {
+        let mut means = Vec::new();
+        for (matches, usage) in self.blocks.values() {
+            match llm::usd(spec, usage.tokens_in, usage.cached_tokens, usage.tokens_out)? {
+                Some(usd) => means.push(usd / *matches as f64),
+                None => return Ok(None),
+            }
+        }
+        let n = means.len() as f64;
+        let mean = means.iter().sum::<f64>() / n;
+        let variance = means.iter().map(|usd| (usd - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        let size = self.matches as f64 / n;
+        Ok((n >= 2.0).then_some(matches * size * variance + matches * matches * variance / n))
     }
 
     /// Returns the mean number of moves per match.
