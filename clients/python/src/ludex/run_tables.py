@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 from .errors import LudexError
 from .optional_imports import import_optional
 from .process import find_program
 
-Table = Literal["matches", "moves", "marks", "decisions", "calls", "ratings"]
+Table = Literal["matches", "moves", "marks", "decisions", "calls", "ratings", "episodes"]
 Library = Literal["pandas", "polars"]
 
 
 class RunTables:
-    """Tables of a run; each value is a number, a text or ``None``.
+    """Tables of a run; each value is a number, a text or ``None``, except in ``episodes``.
 
     The rows of ``matches``, ``moves`` and ``marks`` follow the plan of the run: ``order`` is the
     position of the match in the plan, ``counts`` is false for a match that the plan replaces, and
     ``candidate`` is true for an agent under evaluation. Every metric of a suite can be computed
-    from them. ``ludex export RUN --table NAME --out FILE`` describes the columns in a card.
+    from them. The rows of ``episodes`` are the records of the matches. ``ludex export RUN --table
+    NAME --out FILE`` describes the columns in a card.
 
     Attributes:
         name: name, folder or bundle of the run.
@@ -31,6 +35,7 @@ class RunTables:
         self.name = name
         self._data = os.fspath(data)
         self._rows: dict[str, list[dict[str, Any]]] = {}
+        self._report: dict[str, Any] | None = None
 
     def rows(self, table: Table) -> list[dict[str, Any]]:
         """Return the rows of a table, which is verified and read on first access.
@@ -40,12 +45,45 @@ class RunTables:
                 or the table cannot be read.
         """
         if table not in self._rows:
-            command = [find_program(), "export", self.name, "--data", self._data, "--table", table]
-            done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-            if done.returncode != 0:
-                raise LudexError("bad_field", done.stderr.strip(), got=self.name)
-            self._rows[table] = [json.loads(line) for line in done.stdout.splitlines()]
+            self._rows[table] = list(self.iter_rows(table))
         return self._rows[table]
+
+    def iter_rows(self, table: Table) -> Iterator[dict[str, Any]]:
+        """Read the rows of a table one by one and store none, for tables larger than the memory.
+
+        Raises:
+            LudexError: as :meth:`rows`.
+        """
+        command = [find_program(), "export", self.name, "--data", self._data, "--table", table]
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+            with subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=errors, text=True, encoding="utf-8"
+            ) as program:
+                assert program.stdout is not None
+                for line in program.stdout:
+                    yield json.loads(line)
+            if program.returncode != 0:
+                errors.seek(0)
+                raise LudexError("bad_field", errors.read().strip(), got=self.name)
+
+    def report(self) -> dict[str, Any]:
+        """Return the data of the run's report, as ``ludex rate RUN --report DIR`` writes it.
+
+        The report has the suite, the settings of the agents, their results, and the summaries.
+
+        Raises:
+            LudexError: as :meth:`rows`.
+        """
+        if self._report is None:
+            with tempfile.TemporaryDirectory() as folder:
+                command = [find_program(), "rate", self.name, "--data", self._data]
+                command += ["--report", folder, "--no-transcripts"]
+                done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+                if done.returncode != 0:
+                    raise LudexError("bad_field", done.stderr.strip(), got=self.name)
+                text = Path(folder, "report.json").read_text(encoding="utf-8")
+            self._report = json.loads(text)
+        return self._report
 
     def frame(self, table: Table, library: Library = "pandas") -> Any:
         """Return a table as a data frame of pandas or polars.
