@@ -8,7 +8,8 @@ message steps. :func:`play` plays matches against other agents through a callbac
 
 The adapters for learning libraries are :mod:`ludex.gymnasium` (its ids are registered here),
 :mod:`ludex.self_play`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib` and
-:mod:`ludex.openspiel`. An adapter imports its library on first use.
+:mod:`ludex.openspiel`. :mod:`ludex.inspect` writes runs as logs for the viewer of Inspect. An
+adapter imports its library on first use.
 """
 
 import contextlib
@@ -81,7 +82,16 @@ __all__ = [
     "serve",
 ]
 
-_LAZY_MODULES = {"aio", "gymnasium", "openspiel", "pettingzoo", "rllib", "sb3", "self_play"}
+_LAZY_MODULES = {
+    "aio",
+    "gymnasium",
+    "inspect",
+    "openspiel",
+    "pettingzoo",
+    "rllib",
+    "sb3",
+    "self_play",
+}
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -1,0 +1,19 @@
+"""Runs as ``.eval`` logs for the log viewer and the data frames of Inspect (``inspect_ai``).
+
+::
+
+    ludex.inspect.write_log("first-try", "logs/first-try.eval")
+
+``python -m ludex.inspect first-try --out logs/first-try.eval`` does the same, and ``inspect view
+--log-dir logs`` opens the viewer.
+"""
+
+from __future__ import annotations
+
+from ..optional_imports import import_optional
+
+import_optional("inspect_ai", "inspect")
+
+from .logs import write_log  # noqa: E402
+
+__all__ = ["write_log"]
