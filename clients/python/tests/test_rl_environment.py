@@ -99,6 +99,7 @@ except ModuleNotFoundError as error:
         ("pettingzoo", "pettingzoo", "pettingzoo"),
         ("sb3", "stable_baselines3", "sb3"),
         ("rllib", "ray", "rllib"),
+        ("inspect", "inspect_ai", "inspect"),
     ],
 )
 def test_missing_library_error_names_extra(adapter: str, module: str, extra: str) -> None:

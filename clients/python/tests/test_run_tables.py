@@ -72,8 +72,26 @@ def test_tables_have_order_of_plan_and_one_value_per_cell(tmp_path: Path) -> Non
     assert read["points"].sum() == run.matches["points"].sum()
 
 
+def test_rows_can_be_read_one_by_one(tmp_path: Path) -> None:
+    play(tmp_path, "qitown", ["tic_tac_toe"])
+    run = ludex.read_run("qitown", data=tmp_path)
+    assert list(run.iter_rows("matches")) == run.rows("matches")
+    records = {record["episode"] for record in run.iter_rows("episodes")}
+    assert records == {row["episode"] for row in run.rows("matches")}
+
+
+def test_report_has_suite_and_summaries(tmp_path: Path) -> None:
+    play(tmp_path, "qitown", ["tic_tac_toe"])
+    about = ludex.read_run("qitown", data=tmp_path).report()["runs"][0]
+    assert (about["run"], about["suite"]) == ("qitown", "qitown")
+    assert [summary["summary"] for summary in about["summaries"]] == ["elo", "pss"]
+
+
 def test_missing_run_is_an_error(tmp_path: Path) -> None:
     play(tmp_path, "qitown", ["tic_tac_toe"])
+    other = ludex.read_run("other", data=tmp_path)
     with pytest.raises(ludex.LudexError, match="there is no run"):
-        ludex.read_run("other", data=tmp_path).rows("matches")
+        other.rows("matches")
+    with pytest.raises(ludex.LudexError):
+        other.report()
     assert json.loads((tmp_path / "runs" / "qitown" / "run.json").read_text())["run"] == "qitown"

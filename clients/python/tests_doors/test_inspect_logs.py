@@ -258,6 +258,34 @@ def test_command_line_writes_and_inspect_dumps(gtbench: Played, tmp_path: Path) 
     assert "expected the suffix .eval, got gt.json" in wrong.stderr
 
 
+def test_reported_usage_of_a_function_is_in_its_log(tmp_path: Path) -> None:
+    def agent(turn: ludex.Turn) -> int:
+        turn.notes["tokens"] = {"in": 5, "out": 2}
+        return turn.legal[0]
+
+    ludex.evaluate(None, "quick", agent, "mine", data=tmp_path, only=["nim"], scale=0.1)
+    paths = ludex.inspect.write_log("mine", tmp_path / "mine.eval", data=tmp_path)
+    assert paths == [tmp_path / "mine.eval"]
+    log = read_eval_log(str(paths[0]))
+    played = Played("mine", tmp_path, {}, paths)
+    turns = sum(row["turns"] for rows in played.rows("mine").values() for row in rows)
+    usage = log.stats.model_usage[log.eval.model]
+    assert (usage.input_tokens, usage.output_tokens) == (5 * turns, 2 * turns)
+    assert not any(sample.messages for sample in samples_of(log))
+    assert str(samples_of(log)[0].input).startswith("Play nim as ")
+
+
+def test_bundle_and_folder_are_read(quick: Played, program: str, tmp_path: Path) -> None:
+    bundle = tmp_path / "quick.tar.gz"
+    export = [program, "export", "quick", "--data", quick.data, "--bundle", bundle]
+    subprocess.run(export, check=True, capture_output=True)
+    for run in (str(bundle), str(quick.data / "runs" / "quick")):
+        paths = ludex.inspect.write_log(run, tmp_path / "logs" / "quick.eval", data=tmp_path)
+        for one, other in zip(paths, quick.paths, strict=True):
+            log = read_eval_log(str(one), header_only=True)
+            assert log.results == read_eval_log(str(other), header_only=True).results
+
+
 def test_missing_run_leaves_no_file(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ludex.LudexError, match="there is no run"):
         ludex.inspect.write_log("other", tmp_path / "other.eval", data=data)

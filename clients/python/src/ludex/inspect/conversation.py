@@ -45,7 +45,14 @@ class Conversation:
     """Messages and model events of the calls of one agent in one match.
 
     A call contains its whole prompt. Messages that the previous call or the end of the conversation
-    already has appear once, so a chat reads as a chat, and separate questions follow each other.
+    already has appear once, so a chat reads as a chat, and separate questions follow each other. A
+    call that an agent reports without its texts has an event only.
+
+    Args:
+        id: prefix of the ids of messages and events.
+        model: model of calls that name none.
+        started: start of the match.
+        calls: rows of the table ``calls``.
 
     Attributes:
         messages: all messages in order, with the replies to refused attempts.
@@ -53,10 +60,11 @@ class Conversation:
             starts when the previous call of the agent in the match ends.
     """
 
-    def __init__(self, id: str, started: str, calls: Iterable[Row]) -> None:
+    def __init__(self, id: str, model: str, started: str, calls: Iterable[Row]) -> None:
         self.messages: list[ChatMessage] = []
         self.events: list[ModelEvent] = []
         self._id = id
+        self._model = model
         self._texts: list[_Text] = []
         # Prompt and reply of the previous call.
         self._last: list[_Text] = []
@@ -89,13 +97,15 @@ class Conversation:
         texts = [(message["role"], message["content"]) for message in json.loads(call["messages"])]
         prompt = self._prompt(texts)
         reply = self._reply(call)
-        self._append(("assistant", call["answer"]), reply)
+        if texts or call["answer"]:
+            self._append(("assistant", call["answer"]), reply)
         self._last = [*texts, ("assistant", call["answer"])]
         self._last_messages = [*prompt, reply]
         seconds = call["ms"] / 1000
         ends = self._now + timedelta(seconds=seconds)
+        model = call["model"] or self._model
         output = ModelOutput(
-            model=call["model"],
+            model=model,
             choices=[ChatCompletionChoice(message=reply, stop_reason=_stop_reason(call["finish"]))],
             usage=call_usage(call),
             time=seconds,
@@ -104,7 +114,7 @@ class Conversation:
             uuid=f"{self._id}/call/{len(self.events)}",
             timestamp=self._now,
             working_start=self._working,
-            model=call["model"],
+            model=model,
             input=prompt,
             tools=[],
             tool_choice="none",
@@ -145,7 +155,7 @@ class Conversation:
             if call["reasoning"]
             else text,
             source="generate",
-            model=call["model"],
+            model=call["model"] or self._model,
             metadata=_call_metadata(call),
         )
 

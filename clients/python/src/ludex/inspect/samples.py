@@ -25,13 +25,14 @@ def build_sample(match: AgentMatch, model: str, calls: Iterable[Row]) -> EvalSam
 
     Args:
         match: match of a candidate.
-        model: model of the log, for usage without calls.
+        model: model of the log, for calls and usage that name none.
         calls: rows of the table ``calls`` of the match; those of other seats are ignored.
     """
     record = match.record
     started = record.started if record else "1970-01-01T00:00:00Z"
     seats = match.seats
-    talk = Conversation(match.id, started, (call for call in calls if call["seat"] in seats))
+    own = (call for call in calls if call["seat"] in seats)
+    talk = Conversation(match.id, model, started, own)
     row = match.rows[0]
     return EvalSample(
         id=match.id,
