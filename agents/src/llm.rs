@@ -21,6 +21,7 @@ mod probe;
 mod prompt_preview;
 mod prompting;
 mod prompts;
+mod relabel;
 mod settings;
 mod templates;
 

@@ -43,11 +43,12 @@ pub const SUITES: &[(&str, &str)] = &[
     ("llmarena", include_str!("../suites/llmarena.toml")),
     ("advgamebench", include_str!("../suites/advgamebench.toml")),
     ("qitown", include_str!("../suites/qitown.toml")),
+    ("robustness", include_str!("../suites/robustness.toml")),
     ("reference", include_str!("../suites/reference.toml")),
 ];
 
 /// Ids of the figures that every report has.
-const RESERVED: [&str; 3] = ["overall", "leaderboard", "summaries"];
+const RESERVED: [&str; 6] = ["overall", "leaderboard", "summaries", "cost", "frontier", "wordings"];
 
 /// Maximum number of blocks of a part, and maximum number of cycles.
 const MOST: u64 = 100_000;
@@ -90,6 +91,9 @@ pub struct Suite {
     /// Variants of the candidates, each of which replaces its candidate in all parts.
     #[serde(default, rename = "variant", skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Variant>,
+    /// Wordings of the prompts: every candidate, or each of its variants, plays in each of them.
+    #[serde(default, rename = "paraphrase", skip_serializing_if = "Vec::is_empty")]
+    pub paraphrases: Vec<Variant>,
     #[serde(default, rename = "summary", skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<Summary>,
     /// Parts, in the order in which reports list them.
@@ -416,8 +420,11 @@ impl Suite {
             }
             figure.select.check(self).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
             figure.check(&known).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
-            let variants = self.variants.iter().chain(self.parts.iter().flat_map(|part| &part.variants));
-            let variants: Vec<&str> = variants.map(|variant| variant.name.as_str()).collect();
+            let of_suite =
+                self.parts.iter().flat_map(|part| self.variants_in(&part.id)).map(|(variant, _)| variant.name);
+            let of_parts = self.parts.iter().flat_map(|part| &part.variants).map(|variant| variant.name.clone());
+            let variants: Vec<String> = of_suite.chain(of_parts).collect();
+            let variants: Vec<&str> = variants.iter().map(String::as_str).collect();
             let of_variants = figure.baseline.as_deref().filter(|_| figure.rows == Some(Along::Variant));
             if let Some(name) = of_variants.filter(|name| !variants.contains(name)) {
                 let why = format!("baseline: unknown variant {name:?}{}", did_you_mean(name, &variants));
@@ -533,7 +540,7 @@ impl PartSpec {
         }
         starts::check(self, &game, files)?;
         self.check_cache_answers(&game)?;
-        check_names(&self.variants)
+        check_names(&self.variants).map_err(|why| format!("variants: {why}"))
     }
 
     /// Loads the part's game.

@@ -9,6 +9,7 @@ mod csv;
 mod html;
 mod markdown;
 mod overview;
+mod wordings;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -55,9 +55,9 @@ impl<'a> MoveAttempt<'a> {
 
     /// Makes a call whose reply contains a move.
     pub(super) fn request_move(&mut self, purpose: &str, task: &Task) -> Result<ParsedCall, AgentError> {
-        let (ask, view) = (self.ask, self.view);
+        let (ask, view, names) = (self.ask, self.view, self.llm.prompts.names.as_ref());
         let (call, reading) = self.call_or_replay(purpose, task, |call| {
-            let reading = parse_answer::read(ask, view, &call.answer, call.finish.as_deref());
+            let reading = parse_answer::read(ask, view, names, &call.answer, call.finish.as_deref());
             (reading.verdict, reading.read.clone(), reading)
         })?;
         Ok(ParsedCall { call, reading })
@@ -218,7 +218,9 @@ impl<'a> MoveAttempt<'a> {
         let request = ChatRequest {
             messages: &messages,
             schema: schema.then(|| llm.prompts.schema(task.wants, position::schema(self.ask, self.view))),
-            metadata: settings.stub.then(|| position::metadata(self.ask, self.view, purpose)),
+            metadata: settings
+                .stub
+                .then(|| position::metadata(self.ask, self.view, purpose, llm.prompts.names.as_ref())),
             // Samples of one prompt must differ.
             seed: settings.seed.map(|seed| seed.wrapping_add(self.calls)),
             origin: Some(ItemOrigin::new(self.ask.journal().and_then(Journal::shelf), &self.key())),

@@ -9,6 +9,7 @@ mod lenient;
 
 use super::api::{FINISH_CONTENT_FILTER, FINISH_LENGTH};
 use super::position;
+use super::relabel::Relabel;
 use crate::parse_move::parse_move;
 
 /// Labels that mark a move in a reply when followed by a colon.
@@ -50,12 +51,26 @@ impl ParsedAnswer {
 
 /// Parses the reply to `ask`. The move is the last candidate that is legal or, without a legal candidate, the only
 /// legal move named on the last line. Reasoning before the answer is skipped.
-pub(super) fn read(ask: &MoveRequest<'_>, view: &dyn DynView, answer: &str, finish: Option<&str>) -> ParsedAnswer {
+///
+/// `names` are other names of the board, which the reply uses.
+pub(super) fn read(
+    ask: &MoveRequest<'_>,
+    view: &dyn DynView,
+    names: Option<&Relabel>,
+    answer: &str,
+    finish: Option<&str>,
+) -> ParsedAnswer {
     let answer = spoken(answer);
-    let all = candidates(answer);
+    let back = |text: &str| names.map_or_else(|| Some(text.to_owned()), |names| names.back(text));
+    let usual = |candidate: Candidate| match candidate {
+        Candidate::Text(text) => back(&text).map(Candidate::Text),
+        document => Some(document),
+    };
+    let all: Vec<Candidate> = candidates(answer).into_iter().filter_map(usual).collect();
     let legal = lenient::LegalMoveTexts::new(ask, view);
     let found = all.iter().rev().find_map(|c| meant(ask, view, &legal, c));
-    let found = found.or_else(|| short_line(answer).and_then(|line| legal.only(line)).map(|a| Move::Id(a.into())));
+    let found = found
+        .or_else(|| short_line(answer).and_then(back).and_then(|line| legal.only(&line)).map(|a| Move::Id(a.into())));
     let beside = |name: &str| note(answer, name);
     let emotion = beside("emotion").and_then(|text| letter(&text));
     let analysis = beside("analysis");

@@ -8,6 +8,8 @@ use ludex_env::{Action, DynState, GameRef, MoveRequest, Mover, ObservedMove, ToM
 use ludex_protocol::spec::Dynamics;
 use serde_json::Value;
 
+use super::relabel::Relabel;
+
 /// Minimum number of moves that are summarized by number ranges. Such moves differ only in their numbers.
 const MANY: usize = 16;
 
@@ -76,10 +78,17 @@ pub(super) fn is_simultaneous(ask: &MoveRequest<'_>, view: &dyn DynView) -> bool
 ///
 /// Many moves that differ only in numbers are summarized on one line. A move with an explanation has its own line. All
 /// other moves share one line unless commas would make it ambiguous; then each has its own line.
-pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView) -> LegalMoveList {
+pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView, names: Option<&Relabel>) -> LegalMoveList {
     // In OpenSpiel's texts, an utterance that follows a proposal starts with a comma, which is removed here.
-    let name = |&a: &Action| view.action_text(ask.seat, a).trim_start_matches([',', ' ']).to_owned();
-    let texts: Vec<String> = ask.legal.iter().map(name).collect();
+    let renamed = |text: &str| names.map_or_else(|| text.to_owned(), |names| names.of_move(text));
+    let name = |&a: &Action| renamed(view.action_text(ask.seat, a).trim_start_matches([',', ' ']));
+    let gloss = |&a: &Action| renamed(&view.gloss(ask.seat, a));
+    let mut moves: Vec<[String; 2]> = ask.legal.iter().map(|a| [name(a), gloss(a)]).collect();
+    if names.is_some() {
+        // The usual order would reveal the usual names.
+        moves.sort_by_cached_key(|[text, _]| numbers(text));
+    }
+    let texts: Vec<String> = moves.iter().map(|[text, _]| text.clone()).collect();
     let mut kinds: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, text) in texts.iter().enumerate() {
         kinds.entry(shape(text)).or_default().push(at);
@@ -95,7 +104,7 @@ pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView) -> LegalMoveList 
     }
     let patterns = !told.is_empty();
     alone.sort_unstable();
-    let gloss = |&at: &usize| Some((at, view.gloss(ask.seat, ask.legal[at]))).filter(|(_, gloss)| !gloss.is_empty());
+    let gloss = |&at: &usize| Some((at, moves[at][1].clone())).filter(|(_, gloss)| !gloss.is_empty());
     let glossed: Vec<(usize, String)> = alone.iter().filter_map(gloss).collect();
     let explained = !glossed.is_empty();
     let plain: Vec<&str> = alone
@@ -139,6 +148,11 @@ fn runs(texts: &[String], members: Vec<usize>) -> Vec<Vec<usize>> {
         }
     }
     out
+}
+
+/// Returns a sort key by which texts with the same words are in the order of their numbers.
+fn numbers(text: &str) -> Vec<(u64, String)> {
+    pieces(text).map(|piece| (piece.parse().unwrap_or(0), piece.to_owned())).collect()
 }
 
 fn is_number(piece: &str) -> bool {
@@ -310,7 +324,7 @@ pub(super) fn seat_name(view: &dyn DynView, seat: usize) -> String {
 }
 
 /// Returns the move request as JSON text, for the stub model.
-pub(super) fn metadata(ask: &MoveRequest<'_>, view: &dyn DynView, purpose: &str) -> String {
+pub(super) fn metadata(ask: &MoveRequest<'_>, view: &dyn DynView, purpose: &str, names: Option<&Relabel>) -> String {
     let mut told = serde_json::json!({
         "game": view.spec().string,
         "seat": ask.seat,
@@ -320,6 +334,10 @@ pub(super) fn metadata(ask: &MoveRequest<'_>, view: &dyn DynView, purpose: &str)
         "view": view.value(),
         "purpose": purpose,
     });
+    if let Some(names) = names {
+        let texts = ask.legal.iter().map(|&a| names.of_move(&view.action_text(ask.seat, a)));
+        told["names"] = texts.collect::<Vec<_>>().into();
+    }
     if let Some(past) = ask.past() {
         let by = |p: &ObservedMove| match p.by {
             Mover::Seat(seat) => Some(seat),

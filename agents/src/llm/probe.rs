@@ -178,7 +178,7 @@ impl Llm {
             schema,
             // The greeting has no position.
             metadata: (self.endpoint.settings.stub && what != "endpoint")
-                .then(|| position::metadata(&ask, &*view, "probe")),
+                .then(|| position::metadata(&ask, &*view, "probe", self.prompts.names.as_ref())),
             seed: self.endpoint.settings.seed,
             // A probe is never batched.
             origin: None,
@@ -190,7 +190,8 @@ impl Llm {
         })?;
         let mut call = self.entry("probe", messages, sent);
         let words = prompting::first(&self.prompts.wording).wants == AnswerKind::Words;
-        let reading = parse_answer::read(&ask, &*view, &call.answer, call.finish.as_deref());
+        let reading =
+            parse_answer::read(&ask, &*view, self.prompts.names.as_ref(), &call.answer, call.finish.as_deref());
         call.verdict = if words && !call.answer.trim().is_empty() { "ok" } else { reading.verdict }.to_owned();
         Ok(TestCall { what, call, seconds: begun.elapsed().as_secs_f64() })
     }

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::chat;
 use super::manual::{PlayerManual, has_phases};
 use super::position::{self, LegalMoveList};
+use super::relabel::Relabel;
 use super::settings::Wording;
 use super::templates::{TEMPLATES, render};
 use crate::error::AgentError;
@@ -58,13 +59,15 @@ pub(super) struct Prompts {
     /// Manuals by kind of the requested document; empty if the manual does not depend on the kind.
     pages: BTreeMap<String, PlayerManual>,
     hints: &'static str,
+    /// Other names for the board.
+    pub(super) names: Option<Relabel>,
 }
 
 impl Prompts {
     /// Prepares the prompts for a game.
     ///
     /// # Errors
-    /// Hints requested for a game without hints, or `swap` for a game without a plain board.
+    /// Hints requested for a game without hints, or `swap` or `relabel` for a game without a plain board.
     pub(super) fn new(wording: Wording, game: &GameRef) -> Result<Self, Refusal> {
         let id = game.id();
         let hints = HINTS.iter().find(|(name, _)| *name == id).map(|(_, text)| text.trim());
@@ -80,6 +83,7 @@ impl Prompts {
                 return Err(bad_value("swap", "true", &allowed));
             }
         }
+        let names = (wording.relabel > 0).then(|| Relabel::new(game, wording.relabel)).transpose()?;
         let page = PlayerManual::new(game, wording.rules, "")?;
         let mut pages = BTreeMap::new();
         for asked in game.spec().document_schemas.iter().flat_map(|all| all.keys()).filter(|_| has_phases(game)) {
@@ -89,7 +93,7 @@ impl Prompts {
             }
         }
         let hints = hints.filter(|_| wording.hints).unwrap_or_default();
-        Ok(Prompts { wording, game: game.clone(), page, pages, hints })
+        Ok(Prompts { wording, game: game.clone(), page, pages, hints, names })
     }
 
     /// Returns the messages of a call. `schema` is true if the reply is requested as JSON.
@@ -105,7 +109,7 @@ impl Prompts {
         let form = if wants_move { self.form(page, task.wants, schema)? } else { String::new() };
         let system = self.system(page, &form)?;
         let question = self.question(ask, view)?;
-        let last = render(task.template, &task.more)?;
+        let last = render(task.template, &context! { phrasing => self.wording.phrasing, ..task.more.clone() })?;
         let user = format!("{question}\n\n{last}");
         Ok(if self.wording.system {
             let mut all = vec![ChatMessage::new(ChatRole::System, system)];
@@ -184,6 +188,8 @@ impl Prompts {
             chat => self.wording.memory.is_some(),
             parameters => page.parameters.clone(),
             hints => self.hints,
+            names => self.names.as_ref().map(Relabel::explanation),
+            phrasing => self.wording.phrasing,
             form,
         };
         render("system.j2", &all)
@@ -191,17 +197,21 @@ impl Prompts {
 
     fn question(&self, ask: &MoveRequest<'_>, view: &dyn DynView) -> Result<String, AgentError> {
         let w = &self.wording;
+        let names = self.names.as_ref();
+        let prose = |text: String| names.map_or_else(|| text.clone(), |names| names.prose(&text));
         let history = if w.history > 0 { position::history(&self.game, ask, view, w.history) } else { Vec::new() };
+        let history: Vec<String> = history.into_iter().map(prose).collect();
         let LegalMoveList { moves: legal, explained, patterns } =
-            if w.legal { position::legal(ask, view) } else { LegalMoveList::default() };
-        let attempts: Vec<Value> = ask.attempts().iter().map(attempt).collect();
+            if w.legal { position::legal(ask, view, names) } else { LegalMoveList::default() };
+        let attempts: Vec<Value> = ask.attempts().iter().map(|a| attempt(a, names)).collect();
         let spoke = ask.attempts().iter().any(|a| matches!(a.given, Some(Move::Document(_))) || !a.issues.is_empty());
         let document = if spoke { position::schema(ask, view).map(|schema| schema.to_string()) } else { None };
         let all = context! {
-            seat => position::seat_name(view, ask.seat),
+            seat => prose(position::seat_name(view, ask.seat)),
             together => position::is_simultaneous(ask, view),
             turn => u64::from(ask.turn) + 1,
-            position => position::text(view, w.swap),
+            position => names.map_or_else(|| position::text(view, w.swap), |names| names.board(&position::text(view, w.swap))),
+            phrasing => w.phrasing,
             history,
             legal,
             explained,
@@ -218,7 +228,7 @@ impl Prompts {
 const ISSUES: usize = 10;
 
 /// Returns a refused attempt as template variables: the submitted text, the reason, and the issues with a document.
-fn attempt(a: &PriorAttempt) -> Value {
+fn attempt(a: &PriorAttempt, names: Option<&Relabel>) -> Value {
     let one = |issue: &Issue| {
         let part = |name: &str, value: &Option<serde_json::Value>| {
             value.as_ref().map(|value| format!("; {name} {value}")).unwrap_or_default()
@@ -230,5 +240,6 @@ fn attempt(a: &PriorAttempt) -> Value {
     let more = a.issues.len().saturating_sub(ISSUES);
     // A reason that already quotes the text needs no second quotation.
     let said = Some(a.text()).filter(|said| !a.why.contains(said.as_str()));
-    context! { said, why => a.why.as_str(), issues, more }
+    let renamed = |text: String| names.map_or_else(|| text.clone(), |names| names.prose(&text));
+    context! { said => said.map(renamed), why => renamed(a.why.clone()), issues, more }
 }

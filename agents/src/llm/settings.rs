@@ -130,6 +130,14 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new("rules", ArgKind::Text, "length of the rules: long, short (summary) or none").default("long"),
     ArgDef::new("swap", ArgKind::Flag, "exchange rows and columns of the board, for games that draw a plain grid")
         .default("false"),
+    ArgDef::new(
+        "relabel",
+        ArgKind::Int { min: 0, max: 1_000_000 },
+        "seed of other names for the columns, rows, pieces and seats of the board, for games that draw a plain grid; 0: the \
+         usual names",
+    )
+    .default("0"),
+    ArgDef::new("wording", ArgKind::Int { min: 0, max: 3 }, "wording of the prompt's fixed sentences; 0: the usual one").default("0"),
     ArgDef::new("history", ArgKind::Int { min: 0, max: 1_000_000 }, "number of last moves in the prompt").default("0"),
     ArgDef::new("emotion", ArgKind::Flag, "request an emotion, A to E, and a short analysis with the move").default("false"),
 ];
@@ -177,6 +185,10 @@ pub(super) struct Wording {
     pub(super) hints: bool,
     pub(super) rules: RulesShown,
     pub(super) swap: bool,
+    /// Seed of other names for the board; 0 for the usual names.
+    pub(super) relabel: u64,
+    /// Number of the wording of the fixed sentences.
+    pub(super) phrasing: usize,
     pub(super) history: usize,
     pub(super) emotion: bool,
     /// Maximum number of earlier prompts in a conversation; `None` if prompts do not form a conversation.
@@ -370,6 +382,8 @@ fn wording(spec: &AgentSpec) -> Result<Wording, Refusal> {
             &[("long", RulesShown::Long), ("short", RulesShown::Short), ("none", RulesShown::None)],
         )?,
         swap: spec.flag("swap"),
+        relabel: spec.int("relabel").unwrap_or(0),
+        phrasing: size(spec, "wording"),
         history: size(spec, "history"),
         emotion: spec.flag("emotion"),
     })

@@ -14,6 +14,7 @@ pub(super) fn arguments(plan: &Plan) -> anyhow::Result<()> {
     let suite = &plan.suite;
     let mut places = vec![("llm of the suite".to_owned(), &suite.llm)];
     places.extend(suite.variants.iter().map(|of| (format!("llm of variant {:?}", of.name), &of.llm)));
+    places.extend(suite.paraphrases.iter().map(|of| (format!("llm of paraphrase {:?}", of.name), &of.llm)));
     for part in &suite.parts {
         places.push((format!("llm of part {:?}", part.id), &part.llm));
         let place = |name: &str| format!("llm of variant {name:?} in part {:?}", part.id);

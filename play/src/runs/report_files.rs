@@ -15,6 +15,7 @@ use ludex_referee::result::{MULTI_SEAT, SeatResult};
 use ludex_referee::rows::Rows;
 use ludex_referee::suite::plan::{MatchScore, Plan, Results};
 use ludex_referee::suite::summary::Summary;
+use ludex_referee::suite::variants::Paraphrase;
 use ludex_referee::{VerifiedRecord, Verifier};
 use ludex_report::Report;
 use ludex_report::ReportAbout;
@@ -176,6 +177,7 @@ impl<'r> Read<'r> {
             spec: AgentSpec::parse(&agent.spec)
                 .map_or_else(|_| agent.spec.clone(), |spec| llm::without_transport_args(&spec).to_string()),
             model: model(plan, at, &agent.spec),
+            wording: wording(plan, at),
             matches: turns.get(&at).map_or(0, |turns| turns.0),
             seconds: turns.get(&at).map_or(0.0, |turns| turns.1 / 1e3),
             cost: costs.get(&at).map(|usage| HeadCost {
@@ -265,6 +267,15 @@ impl<'r> Read<'r> {
         };
         games.into_iter().filter_map(link).collect()
     }
+}
+
+/// Returns the name of an agent without its wording, and the wording; `None` without paraphrases.
+fn wording(plan: &Plan, who: usize) -> Option<[String; 2]> {
+    let variant = plan.agents.get(who)?.variant.as_ref()?;
+    let Paraphrase { variant: own, wording } = variant.paraphrase.as_ref()?;
+    let candidate = &plan.agents[variant.candidate].name;
+    let name = if own.is_empty() { candidate.clone() } else { format!("{candidate} / {own}") };
+    Some([name, wording.clone()])
 }
 
 /// Formats the agents of a match in seat order, each with its payoff.

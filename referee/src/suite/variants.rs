@@ -20,6 +20,15 @@ pub struct Variant {
     pub llm: toml::Table,
 }
 
+/// Variant in another wording of its prompts. Its results say how far a number depends on the wording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paraphrase {
+    /// Name of the variant without the wording; empty without variants.
+    pub variant: String,
+    /// Name of the wording.
+    pub wording: String,
+}
+
 /// Link from a variant agent of a run to its candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantOf {
@@ -29,23 +38,34 @@ pub struct VariantOf {
     pub name: String,
     /// Arguments of the variant, which take precedence over arguments from all other sources.
     pub llm: toml::Table,
+    /// Wording of the prompts, in parts with paraphrases.
+    pub paraphrase: Option<Paraphrase>,
 }
 
 /// Checks that the names of variants are valid and unique.
 pub(super) fn check_names(variants: &[Variant]) -> Result<(), String> {
     let names: BTreeSet<&str> = variants.iter().map(|v| v.name.as_str()).collect();
     if names.len() < variants.len() || !names.iter().all(|name| is_word(name)) {
-        return Err("variants: expected unique names of lowercase letters, digits, _ and -".into());
+        return Err("expected unique names of lowercase letters, digits, _ and -".into());
     }
     Ok(())
 }
 
 impl Suite {
     pub(super) fn check_variants(&self) -> Result<(), String> {
-        check_names(&self.variants)?;
-        for Variant { name, parts, .. } in &self.variants {
-            if let Some(other) = parts.iter().find(|id| self.parts.iter().all(|part| part.id != **id)) {
-                return Err(format!("variant {name:?}: unknown part {other:?}"));
+        for (what, all) in [("variant", &self.variants), ("paraphrase", &self.paraphrases)] {
+            check_names(all).map_err(|why| format!("{what}: {why}"))?;
+            for Variant { name, parts, .. } in all {
+                if let Some(other) = parts.iter().find(|id| self.parts.iter().all(|part| part.id != **id)) {
+                    return Err(format!("{what} {name:?}: unknown part {other:?}"));
+                }
+            }
+        }
+        for part in &self.parts {
+            let all = self.variants_in(&part.id);
+            let names: BTreeSet<&str> = all.iter().map(|(variant, _)| variant.name.as_str()).collect();
+            if names.len() < all.len() {
+                return Err(format!("part {:?}: a variant and a paraphrase give one name twice", part.id));
             }
         }
         let within = |variant: &Variant| !variant.parts.is_empty();
@@ -73,9 +93,26 @@ impl Suite {
         Ok(())
     }
 
-    /// Returns the suite's variants that play a part.
-    pub(super) fn variants_in(&self, part: &str) -> Vec<Variant> {
+    /// Returns the suite's variants that play a part: each in each wording, as `VARIANT-WORDING`, if the part has
+    /// paraphrases.
+    pub(super) fn variants_in(&self, part: &str) -> Vec<(Variant, Option<Paraphrase>)> {
         let plays = |v: &&Variant| v.parts.is_empty() || v.parts.iter().any(|id| id == part);
-        self.variants.iter().filter(plays).cloned().collect()
+        let mut variants: Vec<Option<&Variant>> = self.variants.iter().filter(plays).map(Some).collect();
+        let wordings: Vec<&Variant> = self.paraphrases.iter().filter(plays).collect();
+        if wordings.is_empty() {
+            return variants.into_iter().flatten().map(|variant| (variant.clone(), None)).collect();
+        }
+        if variants.is_empty() {
+            variants.push(None);
+        }
+        let worded = |variant: Option<&Variant>, wording: &Variant| {
+            let own = variant.map_or("", |variant| variant.name.as_str());
+            let name = if own.is_empty() { wording.name.clone() } else { format!("{own}-{}", wording.name) };
+            let mut llm = variant.map(|variant| variant.llm.clone()).unwrap_or_default();
+            llm.extend(wording.llm.clone());
+            let paraphrase = Paraphrase { variant: own.to_owned(), wording: wording.name.clone() };
+            (Variant { name, parts: Vec::new(), llm }, Some(paraphrase))
+        };
+        variants.iter().flat_map(|&variant| wordings.iter().map(move |wording| worded(variant, wording))).collect()
     }
 }

@@ -43,6 +43,9 @@ pub struct HeadAgent {
     pub spec: String,
     /// Model, endpoint and prompt settings; empty if the agent is not a language model.
     pub model: Vec<(String, String)>,
+    /// Name of the agent without the wording, and the wording, if the agent is a paraphrase of another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wording: Option<[String; 2]>,
     /// Number of matches that ended.
     pub matches: u64,
     /// Seconds of the agent's turns, summed over all matches that ended.

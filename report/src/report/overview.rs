@@ -6,7 +6,7 @@ use ludex_referee::metric::{Measurement, SCORE_RATE};
 use ludex_referee::rating::table::Interval;
 use ludex_referee::suite::figure::Highlight;
 
-use super::{PairedDifference, Report, cost};
+use super::{PairedDifference, Report, cost, wordings};
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn};
 use crate::figure::resolve::FigurePage;
@@ -42,6 +42,7 @@ pub(super) fn boards(report: &Report, paired: PairedDifference) -> Vec<RenderedF
         out.push(leaderboard(report, &agents, rows.clone(), paired));
     }
     out.extend(summaries(report, &agents, rows.clone()));
+    out.extend(wordings::figure(report));
     out.extend(cost::figures(report, &agents, rows));
     out
 }
@@ -115,7 +116,7 @@ pub(super) fn scored<'r>(report: &'r Report, agents: &[&str]) -> Vec<(&'r str, &
 }
 
 /// Returns an agent's share of points in a part, from the first run that has a share.
-fn share(report: &Report, (suite, part): (&str, &str), name: &str) -> Option<Measurement> {
+pub(super) fn share(report: &Report, (suite, part): (&str, &str), name: &str) -> Option<Measurement> {
     let runs = report.runs.iter().filter(|run| run.suite == suite);
     let agents = runs.flat_map(|run| &run.agents).filter(|agent| agent.name == name);
     let result =

@@ -183,6 +183,7 @@ fn with_runs() -> Report {
     let agent = |name: &str| HeadAgent {
         name: name.into(),
         spec: "llm model=m\u{202e}<i>".into(),
+        wording: None,
         matches: 4,
         seconds: 6.0,
         model: vec![("Model".into(), "m".into()), ("Endpoint".into(), "a place".into())],
@@ -276,6 +277,26 @@ fn costs_are_means_per_match_and_stand_beside_the_score() {
         (points.x.title.as_str(), points.groups.len(), points.frontier().collect::<Vec<_>>()),
         ("Cost per match", 2, vec![[0.03125, 0.75]])
     );
+}
+
+#[test]
+fn wordings_of_an_agent_share_a_row() {
+    let report = with_runs();
+    let mut runs = report.runs.clone();
+    let wordings = runs[0].agents.iter_mut().zip(["plain", "other"]);
+    wordings.for_each(|(agent, wording)| agent.wording = Some(["m".to_owned(), wording.to_owned()]));
+    let report = report.clone().with_runs(runs, Vec::new(), &|_, _| None);
+    let Data::Grid(grid) = &report.figures.iter().find(|figure| figure.id == "wordings").unwrap().pages[0].data else {
+        panic!("grid")
+    };
+    let names: Vec<String> = grid.columns.iter().map(|column| column.full()).collect();
+    let score = ["Score: Mean", "Score: SD by wording", "Score: SD by seed"];
+    assert_eq!(names, [&["Wordings"], &score[..], &["NRA: Mean", "NRA: SD by wording"]].concat());
+    assert_eq!(grid.rows, ["m"]);
+    let row: Vec<f64> = grid.cells[0].iter().map(|cell| cell.unwrap().value).collect();
+    // Both wordings have the score 0.75, so all variance is that of seeds.
+    assert_eq!([row[0], row[1], row[2], row[4]], [2.0, 0.75, 0.0, -0.125]);
+    assert!(row[3] > 0.0);
 }
 
 #[test]

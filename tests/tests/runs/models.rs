@@ -239,6 +239,33 @@ fn pilot_measures_usage_per_move() {
     assert!(wrong.fails().contains("expected a run with calls"), "{}", wrong.err);
 }
 
+/// Checks that a model plays in every wording and under other names of the board, and that records have the usual moves.
+#[test]
+fn wordings_and_other_names_change_prompts_but_not_records() {
+    let place = Place::new();
+    for (name, stub) in [("seen", "true"), ("read", "false")] {
+        let endpoint = Stub::start(&place, &["--agent", "anchor level=1"]);
+        let model = endpoint.model("m", "").replace("stub=true", &format!("stub={stub}"));
+        let line = ["evaluate", "--suite", "robustness", "--agent", &model, "--run", name, "--scale", "0.1", "--json"];
+        let played = place.ludex(&line).json();
+        let parts = played["parts"].as_array().unwrap();
+        assert_eq!(parts.len(), 4 * 4 + 4 * 3, "four wordings, and three sets of names");
+        for part in parts {
+            let answers = &part["answers"];
+            assert_eq!(answers["ok"], answers["total"].as_u64().map_or(answers["ok"].clone(), Into::into), "{part}");
+            assert_eq!(part["lost_by_answers"], 0, "{part}");
+        }
+        place.ludex(&["verify", name]).well();
+        let wordings = fs::read_to_string(place.of_run(name, "figures/wordings.csv")).unwrap();
+        assert!(wordings.contains("Score,Mean"), "{wordings}");
+        let names = fs::read_dir(place.of_run(name, "figures")).unwrap();
+        assert!(names.flatten().any(|file| file.file_name().to_string_lossy().starts_with("names")));
+    }
+    // The prompt has other names, the record the usual ones.
+    let shown = place.ludex(&["show", "seen", "--agent", "m (connect_four_names: renamed)"]).out;
+    assert!(shown.contains("the board has other names"), "{shown}");
+}
+
 /// Checks that every prompting method produces moves in every game.
 #[test]
 fn every_prompting_method_plays_every_game() {

@@ -11,7 +11,7 @@ fn first(game: &str, answer: &str) -> (&'static str, Option<String>) {
     let legal = state.legal_list(seat);
     let view = state.view(Viewer::Seat(seat));
     let ask = MoveRequest::on_view(&*view, seat, 0, &legal, AgentKey::Own(&[0; 32]));
-    let reading = read(&ask, &*view, answer, None);
+    let reading = read(&ask, &*view, None, answer, None);
     (reading.verdict, reading.read)
 }
 
@@ -65,7 +65,7 @@ fn documents_and_free_text_are_moves_if_game_accepts_them() {
         r#"I offer: {"offer": [0, 0, 0], "say": "Take it."}"#,
         "Answer: Take it. player_0: 0 books 0 hats 0 basketballs",
     ] {
-        let reading = read(&ask, &*view, answer, None);
+        let reading = read(&ask, &*view, None, answer, None);
         let said = serde_json::json!({"offer": [0, 0, 0], "say": "Take it."});
         assert_eq!(reading.mv, Some(Move::Document(said)), "{answer}");
     }
@@ -86,7 +86,7 @@ fn invalid_document_is_submitted_whole() {
     let ask = MoveRequest::on_view(&*view, 0, 0, &legal, AgentKey::Own(&[0; 32]));
     let document = serde_json::json!({"offer": [70, 0, 0], "say": "More for me. ".repeat(20)});
     let answer = format!("I offer this:\n```json\n{document}\n```");
-    let reading = read(&ask, &*view, &answer, None);
+    let reading = read(&ask, &*view, None, &answer, None);
     assert_eq!((reading.verdict, reading.into_move()), ("illegal", Move::Document(document.clone())));
     let refusal = state.parse_move(0, &Move::Document(document)).unwrap_err();
     assert_eq!(refusal.issues[0].path, "/offer/0");
@@ -99,7 +99,7 @@ fn move_outside_the_legal_list_is_illegal() {
     let state = load("tic_tac_toe").unwrap().start();
     let view = state.view(Viewer::Seat(0));
     let ask = MoveRequest::on_view(&*view, 0, 0, &[0, 1], AgentKey::Own(&[0; 32]));
-    let reading = read(&ask, &*view, "Answer: x(1,1)", None);
+    let reading = read(&ask, &*view, None, "Answer: x(1,1)", None);
     assert_eq!((reading.verdict, reading.mv), ("illegal", None));
 }
 
@@ -133,7 +133,7 @@ fn malformed_replies_are_not_moves() {
         let view = state.view(Viewer::Seat(seat));
         let ask = MoveRequest::on_view(&*view, seat, 0, &legal, AgentKey::Own(&[0; 32]));
         for answer in odd {
-            let reading = read(&ask, &*view, answer, None);
+            let reading = read(&ask, &*view, None, answer, None);
             let given = match reading.into_move() {
                 Move::Id(a) => Move::Id(a),
                 _ if speech => continue,
@@ -150,9 +150,13 @@ fn malformed_replies_are_not_moves() {
         }
         assert!(state.parse_move(seat, &Move::Text(NOTHING.into())).is_err(), "{}", entry.info.id);
         let text = view.action_text(seat, legal[0]);
-        assert_eq!(read(&ask, &*view, &format!("Answer: {text}"), None).mv, Some(Move::Id(legal[0].into())), "{text}");
+        assert_eq!(
+            read(&ask, &*view, None, &format!("Answer: {text}"), None).mv,
+            Some(Move::Id(legal[0].into())),
+            "{text}"
+        );
         let json = serde_json::json!({ "move": text }).to_string();
-        let given = read(&ask, &*view, &json, None).mv;
+        let given = read(&ask, &*view, None, &json, None).mv;
         // If objects count as documents, a value in them need not be parsed as a move.
         let named = given == Some(Move::Id(legal[0].into()));
         assert!(named || given.is_none() && state.schema(seat).is_some(), "{text}: {given:?}");

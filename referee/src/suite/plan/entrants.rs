@@ -23,10 +23,13 @@ impl Plan {
         let axis = self.suite.variants_in(&part.id);
         if !axis.is_empty() {
             let mut varied = Vec::new();
-            for (variant, candidate) in axis.iter().flat_map(|variant| (0..candidates).map(move |c| (variant, c))) {
+            for ((variant, paraphrase), candidate) in
+                axis.iter().flat_map(|variant| (0..candidates).map(move |c| (variant, c)))
+            {
                 let base = &self.agents[candidate];
                 let name = format!("{} / {}", base.name, variant.name);
-                let of = VariantOf { candidate, name: variant.name.clone(), llm: variant.llm.clone() };
+                let (llm, paraphrase) = (variant.llm.clone(), paraphrase.clone());
+                let of = VariantOf { candidate, name: variant.name.clone(), llm, paraphrase };
                 let entrant = Entrant { name, variant: Some(of), ..base.clone() };
                 varied.push(self.entrant(entrant));
             }
@@ -37,7 +40,8 @@ impl Plan {
             for (variant, at) in part.variants.iter().flat_map(|variant| who.iter().map(move |&at| (variant, at))) {
                 let base = &self.agents[at];
                 let name = format!("{} ({}: {})", base.name, part.id, variant.name);
-                let plain = || VariantOf { candidate: at, name: String::new(), llm: toml::Table::new() };
+                let plain =
+                    || VariantOf { candidate: at, name: String::new(), llm: toml::Table::new(), paraphrase: None };
                 let mut of = base.variant.clone().unwrap_or_else(plain);
                 let names = [of.name.as_str(), &variant.name];
                 of.name = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");

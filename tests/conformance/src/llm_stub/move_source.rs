@@ -83,7 +83,11 @@ impl MoveSource {
         }
         match agent.act(&ask).map(|answer| answer.mv) {
             Ok(Some(Move::Id(a))) => {
-                Ok(Action::try_from(a).map_or(a.to_string(), |a| view.action_text(seat, a)).into())
+                let action = Action::try_from(a).ok();
+                let place = action.and_then(|a| about.legal.iter().position(|&legal| legal == a));
+                let name = place.and_then(|place| about.names.get(place)).cloned();
+                let usual = || action.map_or(a.to_string(), |a| view.action_text(seat, a));
+                Ok(name.unwrap_or_else(usual).into())
             }
             Ok(Some(Move::Text(text))) => Ok(text.into()),
             Ok(Some(Move::Document(document))) => Ok(document),

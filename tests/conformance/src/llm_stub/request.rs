@@ -42,6 +42,9 @@ pub(super) struct PositionMetadata {
     pub(super) turn: u32,
     pub(super) legal: Vec<Action>,
     pub(super) view: Value,
+    /// Texts of the legal actions in the prompt, if they differ from the game's.
+    #[serde(default)]
+    pub(super) names: Vec<String>,
     pub(super) past: Option<Vec<PastMove>>,
     /// Purpose of the call; empty for a move.
     #[serde(default)]
