@@ -89,6 +89,8 @@ pub struct Attempt {
     pub calls: Vec<ShownCall>,
     /// Refused move with the reason.
     pub refused: Option<String>,
+    /// Names and texts of the notes of a refused move.
+    pub notes: Vec<(String, String)>,
 }
 
 /// Call of a language model, without the parts that the transcript displayed earlier.
@@ -274,6 +276,8 @@ impl<'a> TranscriptBuilder<'a> {
                 attempts.push(Attempt::default());
             }
             attempts[k].refused = Some(why(state, seat, refused));
+            let called = !attempts[k].calls.is_empty();
+            attempts[k].notes = refused.notes.as_ref().map(|own| notes(own, called)).unwrap_or_default();
         }
         self.push(state, m, attempts);
     }
@@ -283,6 +287,7 @@ impl<'a> TranscriptBuilder<'a> {
         let since = self.take_news(viewer);
         // Drop the earlier news of spectators, so that `after` has only the events after the last decision.
         self.take_news(Viewer::Public);
+        let called = attempts.last().is_some_and(|attempt| !attempt.calls.is_empty());
         self.decisions.push(Decision {
             ply: self.ply,
             who: self.who(m.seat as usize),
@@ -293,7 +298,7 @@ impl<'a> TranscriptBuilder<'a> {
             played: move_text(state, m),
             forced: m.forced,
             ms: m.ms,
-            notes: m.notes.as_ref().map(notes).unwrap_or_default(),
+            notes: m.notes.as_ref().map(|own| notes(own, called)).unwrap_or_default(),
         });
     }
 
@@ -381,12 +386,16 @@ fn why(state: &dyn DynState, seat: Seat, refused: &RefusedMove) -> String {
     format!("{said}{}", words.or_else(code).unwrap_or_else(|| "refused".to_owned()))
 }
 
-/// Returns the notes of a move, by name.
-fn notes(notes: &ludex_protocol::record::Notes) -> Vec<(String, String)> {
+/// Notes about a call, which the transcript shows with the call.
+const CALL_NOTES: [&str; 8] = ["answer", "calls", "calls_sha256", "model", "prompt", "reasoning", "usd", "verdict"];
+
+/// Returns the notes of a move, by name; with `called`, without those that the transcript shows as a call.
+fn notes(notes: &ludex_protocol::record::Notes, called: bool) -> Vec<(String, String)> {
     let named = [("analysis", &notes.analysis), ("emotion", &notes.emotion), ("says", &notes.say)];
     let mut out: Vec<(String, String)> =
         named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.clone()?))).collect();
-    let more = notes.more.iter().map(|(name, value)| {
+    let more = notes.more.iter().filter(|(name, _)| !(called && CALL_NOTES.contains(&name.as_str())));
+    let more = more.map(|(name, value)| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         (name.replace('_', " "), text)
     });

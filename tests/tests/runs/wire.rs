@@ -686,6 +686,75 @@ async fn variants_of_client_play_different_deals() {
 }
 
 #[tokio::test]
+async fn notes_of_client_are_in_transcripts() {
+    let server = server(|_| {}).await;
+    let mut bot = Bot::new(server.address, "cand").await;
+    let enrol = json!({"suite": "little", "run": "noted", "only": ["cards"], "slots": 1});
+    assert_eq!(bot.call("enrol", enrol).await["due"], 16);
+    let act = |mv: &str, value: Value, analysis: &str| {
+        let notes = json!({
+            "analysis": analysis, "emotion": "calm", "say": "well played", "prompt": "Your <move>?",
+            "answer": "pass, I think", "reasoning": "a low card", "usd": 0.25,
+        });
+        json!({mv: value, "notes": notes})
+    };
+    while bot.over() < 16 {
+        let mut turn = bot.next().await;
+        if turn["type"] != "turn" {
+            continue;
+        }
+        // The first attempt of each turn is refused, and has notes of its own.
+        let refused = bot.act(&turn, act("text", json!("nowhere"), "a slip")).await;
+        assert_eq!(refused["type"], "refused", "{refused}");
+        turn["try"] = json!(1);
+        let action = turn["legal"][0].clone();
+        bot.act(&turn, act("action", action, "fold & wait")).await;
+    }
+    bot.wait("run_end").await;
+    let data = server.data.clone();
+    let place = |name: &str| data.join(name).display().to_string();
+    let run = |words: &[&str]| {
+        let done = Command::new(PROGRAM).args(words).output().expect("the program");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).expect("UTF-8")
+    };
+    let text = run(&["show", &place("runs/noted")]);
+    let lines = [
+        "analysis: fold & wait",
+        "analysis: a slip",
+        "emotion: calm",
+        "says: well played",
+        "    a low card",
+        "    pass, I think",
+    ];
+    for line in lines {
+        assert!(text.lines().any(|own| own == line), "{line}: {text}");
+    }
+    assert!(
+        !text.contains("\nprompt: ") && text.contains("$0.2500"),
+        "the reported call is not repeated as a note: {text}"
+    );
+    run(&["rate", &place("runs/noted"), "--report", &place("report")]);
+    let pages =
+        fs::read_dir(data.join("report/transcripts-noted")).expect("pages").map(|entry| entry.expect("a page").path());
+    let pages = pages
+        .filter(|path| path.extension().is_some_and(|end| end == "html"))
+        .map(|path| fs::read_to_string(path).expect("a page"));
+    let pages: String = pages.collect();
+    for row in [
+        "<dt>analysis</dt><dd>fold &amp; wait</dd>",
+        "<dt>analysis</dt><dd>a slip</dd>",
+        "<dt>says</dt><dd>well played</dd>",
+        "a low card",
+        "Your &lt;move&gt;?",
+    ] {
+        assert!(pages.contains(row), "{row}: {pages}");
+    }
+    assert!(!pages.contains("<dt>prompt</dt>"), "{pages}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
 async fn enrolled_agents_fill_suite_roles() {
     let server = Server::start(|config| config.suites = Suites::default().with(ROLES).expect("a suite")).await;
     let mut bot = Bot::new(server.address, "cand").await;

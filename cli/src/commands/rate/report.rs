@@ -63,7 +63,7 @@ fn write_runs(
     }
     for run in runs {
         let Some(name) = file(run) else { continue };
-        files.extend(show::write_folder(run, &folder.join(name))?);
+        files.extend(show::write_folder(run, &folder.join(name), None)?);
     }
     Ok(files)
 }
@@ -95,7 +95,7 @@ fn is_markdown(path: &Path) -> bool {
 }
 
 /// Writes a file, and creates the file's folder if it is missing.
-fn write_file(folder: &Path, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+pub(super) fn write_file(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> anyhow::Result<PathBuf> {
     let path = folder.join(name);
     let folder = path.parent().unwrap_or(folder);
     fs::create_dir_all(folder).with_context(|| format!("the folder {} cannot be created", folder.display()))?;

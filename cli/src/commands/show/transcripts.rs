@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     fold_system_prompts(&mut matches);
     if let Some(file) = &args.html {
         let file = file.clone().unwrap_or_else(|| PathBuf::from(format!("{}.html", run.about.run)));
-        return write_page(&run, &matches, &file);
+        return write_page(&run, matches, &file);
     }
     let mut out = BufWriter::new(io::stdout().lock());
     for (k, transcript) in matches.iter().enumerate() {
@@ -82,20 +82,24 @@ fn fold_system_prompts(matches: &mut [Transcript]) {
 }
 
 /// Writes the transcripts of all matches of a run to a folder: a page for each match, and an index with search and
-/// filters. Returns the paths of the files.
+/// filters. Returns the paths of the files. `home` is the path of the first page of a site around the folder.
 ///
 /// # Errors
 /// Returns an error if the run has no match, or if a file cannot be written.
-pub(in crate::commands) fn write_folder(run: &Archive, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(in crate::commands) fn write_folder(
+    run: &Archive,
+    folder: &Path,
+    home: Option<&str>,
+) -> anyhow::Result<Vec<PathBuf>> {
     let mut pages = folder::Pages::new(run, folder)?;
     each_match(run, &MatchFilterArgs::default(), None, |transcript, record| pages.add(transcript, record))?;
-    pages.finish()
+    pages.finish(home)
 }
 
-fn write_page(run: &Archive, matches: &[Transcript], file: &Path) -> anyhow::Result<()> {
+fn write_page(run: &Archive, matches: Vec<Transcript>, file: &Path) -> anyhow::Result<()> {
+    let many = print::count(matches.len(), "match", "matches");
     fs::write(file, print::plain(&html::page(&run.about, matches)))
         .with_context(|| format!("{} cannot be written", file.display()))?;
-    let many = print::count(matches.len(), "match", "matches");
     Ok(writeln!(io::stdout().lock(), "{}: {many}", file.display())?)
 }
 

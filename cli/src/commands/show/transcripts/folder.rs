@@ -75,11 +75,8 @@ impl<'r> Pages<'r> {
                 own.extend(turns.next());
             }
             let next = turns.peek().map(|_| page_name(&episode, piece + 1));
-            let page = html::page_in_folder(
-                &self.run.about,
-                &Transcript { decisions: own, ..transcript.clone() },
-                next.as_deref(),
-            );
+            let own = Transcript { decisions: own, ..transcript.clone() };
+            let page = html::page_in_folder(&self.run.about, own, next.as_deref());
             self.write(&page_name(&episode, piece), &print::plain(&page))?;
             if next.is_none() {
                 return Ok(());
@@ -88,11 +85,11 @@ impl<'r> Pages<'r> {
         }
     }
 
-    /// Writes the index, and returns the paths of all files.
+    /// Writes the index with a link to `home`, if given, and returns the paths of all files.
     ///
     /// # Errors
     /// Returns an error if a file cannot be written.
-    pub(super) fn finish(mut self) -> anyhow::Result<Vec<PathBuf>> {
+    pub(super) fn finish(mut self, home: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
         let mut pieces: Vec<String> = vec![String::new()];
         for row in std::mem::take(&mut self.rows) {
             // A script must not contain the end of its element.
@@ -108,7 +105,8 @@ impl<'r> Pages<'r> {
         for (name, piece) in names.iter().zip(&pieces) {
             self.write(name, piece)?;
         }
-        self.write("index.html", &html::index(&self.run.about, &names))?;
+        self.write("style.css", html::STYLE)?;
+        self.write("index.html", &html::index(&self.run.about, &names, home))?;
         Ok(self.files)
     }
 

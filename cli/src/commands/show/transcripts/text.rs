@@ -65,13 +65,18 @@ fn write_decision(out: &mut impl Write, d: &Decision) -> io::Result<()> {
         if let Some(why) = &attempt.refused {
             writeln!(out, "refused: {why}")?;
         }
+        write_notes(out, &attempt.notes)?;
     }
     let forced = if d.forced { " (forced: not the agent's choice)" } else { "" };
     match &d.played {
         Some(played) => writeln!(out, "plays {played}{forced}, {}", seconds(d.ms))?,
         None => writeln!(out, "makes no move")?,
     }
-    d.notes.iter().try_for_each(|(name, text)| writeln!(out, "{name}: {text}"))
+    write_notes(out, &d.notes)
+}
+
+fn write_notes(out: &mut impl Write, notes: &[(String, String)]) -> io::Result<()> {
+    notes.iter().try_for_each(|(name, text)| writeln!(out, "{name}: {text}"))
 }
 
 fn write_call(out: &mut impl Write, call: &ShownCall) -> io::Result<()> {
