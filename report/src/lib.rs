@@ -40,13 +40,16 @@ pub mod display;
 pub mod figure;
 pub mod import;
 pub mod labels;
+mod page;
 pub mod power;
 pub mod report;
 pub mod runs;
 pub mod scale;
+pub mod site;
 pub mod tables;
 mod text;
 pub mod transcript;
+mod yaml;
 
 pub use report::{Report, ReportAbout};
 pub use scale::rate;

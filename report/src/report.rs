@@ -6,6 +6,7 @@
 pub mod about;
 mod cost;
 mod csv;
+pub(crate) mod headline;
 mod html;
 mod markdown;
 mod overview;
@@ -22,7 +23,7 @@ use sha2::{Digest, Sha256};
 
 use crate::scale::{RatingOptions, Scale, keys, labels, rate};
 
-use self::about::RunHead;
+use self::about::{RunHead, SiteLinks};
 use crate::figure::RenderedFigure;
 
 /// Origin of a report.
@@ -155,7 +156,12 @@ impl Report {
 
     /// Renders a self-contained HTML page for light and dark mode, print and screen readers.
     pub fn to_html(&self) -> String {
-        html::page(self)
+        html::page(self, None)
+    }
+
+    /// Renders the page of [`to_html`](Report::to_html) as a page of a site, with links to the site's other pages.
+    pub fn to_html_in(&self, site: &SiteLinks) -> String {
+        html::page(self, Some(site))
     }
 
     /// Renders the rating tables as CSV (RFC 4180), one line per agent and scale.
@@ -171,9 +177,15 @@ impl Report {
     /// Returns all files of the report by name: the page, the tables and the whole report as JSON. The directory
     /// `figures` holds the drawings of each figure, and its numbers as CSV, JSON and LaTeX.
     pub fn files(&self) -> Vec<(String, String)> {
+        let mut out = vec![("report.html".to_owned(), self.to_html())];
+        out.extend(self.data_files());
+        out
+    }
+
+    /// Returns the files of the report without its page.
+    pub(crate) fn data_files(&self) -> Vec<(String, String)> {
         let json = format!("{:#}\n", self.to_json());
         let mut out = vec![
-            ("report.html".to_owned(), self.to_html()),
             ("ratings.csv".to_owned(), self.to_csv()),
             ("crosstable.csv".to_owned(), self.crosstable_csv()),
             ("report.json".to_owned(), json),
@@ -258,4 +270,4 @@ fn discards(games: &[&GameResult], options: &RatingOptions) -> Vec<DiscardRow> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

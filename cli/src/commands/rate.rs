@@ -2,6 +2,7 @@
 
 mod metric;
 pub(super) mod report;
+mod site;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -16,8 +17,8 @@ use super::print::{self, number};
 use super::records;
 
 #[derive(clap::Args)]
-#[command(mut_arg("files", |arg| arg.help("Read files of records, one JSON object per line; - is standard input; with --report or --metric \
-    also runs (names below DATA/runs, folders or bundles) [default: the store]")))]
+#[command(mut_arg("files", |arg| arg.help("Read files of records, one JSON object per line; - is standard input; with --report, --site or \
+    --metric also runs (names below DATA/runs, folders or bundles) [default: the store]")))]
 pub(super) struct Args {
     #[command(flatten)]
     from: records::RecordSource,
@@ -28,17 +29,21 @@ pub(super) struct Args {
     by_role: bool,
     /// Write a report instead of printing ratings: HTML, CSV, JSON and the transcripts of runs to a folder, or a Markdown page and
     /// CSV if the name ends in .md
-    #[arg(long, value_name = "DIR|FILE.md", conflicts_with_all = ["by_role", "metric"])]
+    #[arg(long, value_name = "DIR|FILE.md", conflicts_with_all = ["by_role", "metric"], group = "pages")]
     report: Option<PathBuf>,
-    /// Title of the report
-    #[arg(long, requires = "report")]
+    /// Write runs of any number of suites as a static site instead: leaderboards, agents, transcripts, tables, cards and bundles.
+    /// The runs of a site that is there already remain
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["by_role", "metric"], group = "pages")]
+    site: Option<PathBuf>,
+    /// Title of the report or the site
+    #[arg(long, requires = "pages")]
     title: Option<String>,
-    /// Omit the transcripts of runs from the report
-    #[arg(long, requires = "report")]
+    /// Omit the transcripts of runs from the report or the site
+    #[arg(long, requires = "pages")]
     no_transcripts: bool,
     #[command(flatten)]
     metric: metric::MetricArgs,
-    /// Print one JSON document: {ratings, records, refused}, with --metric {metric, args, where, values}, with --report {files}
+    /// Print one JSON document: {ratings, records, refused}, with --metric {metric, args, where, values}, with --report or --site {files}
     #[arg(long)]
     json: bool,
 }
@@ -50,6 +55,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let options = args.rating.options()?;
     if let Some(folder) = &args.report {
         return report::run(&args, folder, options);
+    }
+    if let Some(folder) = &args.site {
+        return site::run(&args, folder, &options);
     }
     let (mut good, refused) = args.rating.read(&args.from, &options, BTreeSet::new())?;
     if args.by_role {

@@ -1,6 +1,6 @@
 //! Report of one run or of several runs.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -37,7 +37,7 @@ use ludex_report::runs::settings::{RunAgent, RunSeeds};
 use ludex_report::runs::summary::SummaryScore;
 use ludex_report::runs::summary::{PartResult, notes, rows_on, summaries};
 use ludex_report::runs::usage::Usage;
-use ludex_report::scale::RatingOptions;
+use ludex_report::scale::{AgentLabel, RatingOptions, keys, labels};
 
 use super::rebuilt_plan::RebuiltPlan;
 use super::spec_in;
@@ -92,15 +92,17 @@ pub fn secret(run: &Archive) -> Option<String> {
 
 /// Returns the report of one or several runs, and the refused records.
 ///
-/// `transcripts` returns the name of the file with the transcripts of a run. Agents with equal names count as one
-/// agent. The figures are those that the runs' suites define.
+/// `transcripts` returns the name of the folder with the transcripts of a run. Candidates of several runs count as one agent
+/// if their names and specs are equal; if only their names are equal, each is named with its spec. The figures are those
+/// that the runs' suites define.
 pub fn report(
     runs: &[&Archive],
     options: RatingOptions,
     mut about: ReportAbout,
     transcripts: impl Fn(&Archive) -> Option<String>,
 ) -> (Report, Vec<RejectedRecord>) {
-    let read: Vec<Read> = runs.iter().map(|run| Read::of(run, BTreeSet::new())).collect();
+    let mut read: Vec<Read> = runs.iter().map(|run| Read::of(run, BTreeSet::new())).collect();
+    let called = name_apart(&mut read);
     let refused: Vec<RejectedRecord> = read.iter().flat_map(|read| read.refused.clone()).collect();
     about.notes.extend(read.iter().filter_map(|read| read.unplanned.clone()));
     for plan in read.iter().filter_map(|read| read.plan.as_ref()) {
@@ -114,12 +116,62 @@ pub fn report(
             let sides = games.iter().filter(|game| !game.result().replayed && game.reason().counts());
             let sides = sides.map(|game| (game.result().part.as_deref(), game));
             let sides = sides.filter(|(of, _)| part.is_none() || *of == part);
-            sides.filter_map(|(of, game)| ComparedMatch::of(game, of.unwrap_or_default(), name)).collect()
+            let Some((name, spec)) = called.get(name) else {
+                return sides.filter_map(|(of, game)| ComparedMatch::of(game, of.unwrap_or_default(), name)).collect();
+            };
+            let own = sides.filter(|(_, game)| keys(game.result()).any(|key| key == (name, spec.as_deref())));
+            own.filter_map(|(of, game)| ComparedMatch::of(game, of.unwrap_or_default(), name)).collect()
         };
         let difference = compare(&own(agents[0]), &own(agents[1])).all.score?;
         Some(Interval { value: difference.value, low: difference.low?, high: difference.high? })
     };
     (report.with_runs(heads, figures(&read), &paired), refused)
+}
+
+/// Names each candidate with its spec if a candidate of another run has the same name and a different spec. Returns the name
+/// and the spec of the renamed candidates, by new name.
+fn name_apart(read: &mut [Read]) -> BTreeMap<String, (String, Option<String>)> {
+    let mut renamed = BTreeMap::new();
+    if read.len() < 2 {
+        return renamed;
+    }
+    let names = labels(read.iter().flat_map(|read| &read.games).map(VerifiedRecord::result));
+    let mut found: Vec<(usize, usize, String)> = Vec::new();
+    for (at, run) in read.iter().enumerate() {
+        let Some(plan) = &run.plan else { continue };
+        let mut known: BTreeMap<usize, BTreeSet<AgentLabel>> = BTreeMap::new();
+        for game in &run.games {
+            let place = run.walk.of_episode(&run.run.about.run, &game.record().header.episode);
+            for (key, &who) in keys(game.result()).zip(place.iter().flat_map(|place| &place.seats)) {
+                known.entry(who).or_default().insert(key);
+            }
+        }
+        for (who, specs) in known {
+            // An agent with several specs in one run keeps its name.
+            let key = specs.first().filter(|_| specs.len() == 1);
+            let (Some(key), Some(entrant)) = (key, plan.agents.get(who)) else { continue };
+            if entrant.candidate && entrant.name == key.0 && names[key] != key.0 {
+                renamed.insert(names[key].clone(), (key.0.to_owned(), key.1.map(str::to_owned)));
+                found.push((at, who, names[key].clone()));
+            }
+        }
+    }
+    for (at, who, label) in found {
+        if let Some(entrant) = read[at].plan.as_mut().and_then(|plan| plan.agents.get_mut(who)) {
+            entrant.name = label;
+        }
+    }
+    renamed
+}
+
+/// Returns the name of an agent in the report.
+fn label<'a>(plan: &'a Plan, who: usize, agent: &'a RunAgent) -> &'a str {
+    plan.agents.get(who).map_or(&agent.name, |entrant| &entrant.name)
+}
+
+/// Returns the candidate of which an agent is a variant; `None` for an agent that is no variant.
+fn candidate<'a>(plan: &Plan, who: usize, agents: &'a [RunAgent]) -> Option<&'a RunAgent> {
+    agents.get(plan.agents.get(who)?.variant.as_ref()?.candidate)
 }
 
 /// Run with verified records and its plan, for reports, metrics and tables.
@@ -173,7 +225,8 @@ impl<'r> Read<'r> {
         let (costs, turns) = (self.costs(), self.turns());
         let candidates = about.agents.iter().enumerate().filter(|(_, agent)| agent.candidate);
         let agent = |(at, agent): (usize, &RunAgent)| HeadAgent {
-            name: agent.name.clone(),
+            name: label(plan, at, agent).to_owned(),
+            own_name: candidate(plan, at, &about.agents).unwrap_or(agent).name.clone(),
             spec: AgentSpec::parse(&agent.spec)
                 .map_or_else(|_| agent.spec.clone(), |spec| llm::without_transport_args(&spec).to_string()),
             model: model(plan, at, &agent.spec),
@@ -188,7 +241,7 @@ impl<'r> Read<'r> {
                 unpriced: usage.unpriced,
                 hours: usage.seconds / 3600.0,
             }),
-            results: results.iter().filter(|row| row.agent == agent.name).map(result).collect(),
+            results: results.iter().filter(|row| row.agent == label(plan, at, agent)).map(result).collect(),
         };
         let share = about.shard.map(|shard| format!("shard {shard}")).into_iter();
         let scale = (about.scale != 1.0).then(|| format!("numbers of blocks multiplied by {}", about.scale));
@@ -209,6 +262,7 @@ impl<'r> Read<'r> {
         let facts = share.chain(scale).chain(only).chain(left_out).chain(varied).chain(seats).chain(away);
         Some(RunHead {
             run: about.run.clone(),
+            folder: about.folder(),
             program: about.ludex.clone(),
             begun: about.begun.clone(),
             suite: about.suite.name.clone(),

@@ -1,5 +1,7 @@
 //! Descriptions of runs in a report: agents, settings and costs.
 
+use std::collections::BTreeMap;
+
 use ludex_referee::rating::table::{Interval, Tally};
 use serde::Serialize;
 
@@ -7,6 +9,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunHead {
     pub run: String,
+    /// Name of the run's folder: the run, and its shard if it is one.
+    #[serde(skip)]
+    pub folder: String,
     /// Program that played the run.
     pub program: String,
     /// Start of the run, RFC 3339.
@@ -39,7 +44,11 @@ pub struct RunHead {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HeadAgent {
+    /// Name in the report; its spec follows if several agents share the name.
     pub name: String,
+    /// Name of the agent in its run, or of the agent of which it is a variant.
+    #[serde(skip)]
+    pub own_name: String,
     pub spec: String,
     /// Model, endpoint and prompt settings; empty if the agent is not a language model.
     pub model: Vec<(String, String)>,
@@ -118,4 +127,13 @@ pub struct HeadMatch {
     pub episode: String,
     /// Agents by seat, and the result.
     pub what: String,
+}
+
+/// Links from the page of a report to the other pages of its site.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SiteLinks {
+    /// Path of the site's first page.
+    pub home: String,
+    /// Path of each agent's page, by the agent's name in the report.
+    pub agents: BTreeMap<String, String>,
 }

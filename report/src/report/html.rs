@@ -2,31 +2,20 @@
 
 use ludex_referee::metric::USUAL;
 use ludex_referee::rating::table::Tally;
-use minijinja::syntax::SyntaxConfig;
+use minijinja::context;
 use minijinja::value::{Serde, Value};
-use minijinja::{Environment, UndefinedBehavior, context, escape_formatter};
 use serde::Serialize;
 
 use super::Report;
+use super::about::SiteLinks;
 use super::overview::{LEADERBOARD, OVERALL, SUMMARIES, names};
 use crate::figure::{RenderedFigure, STYLE};
+use crate::page;
 use crate::scale::Scale;
-use crate::text::{clean, count, number, waited};
+use crate::text::count;
 use crate::transcript::page_name;
 
-pub(super) fn page(report: &Report) -> String {
-    let mut env = Environment::new();
-    env.set_undefined_behavior(UndefinedBehavior::Strict);
-    env.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
-    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
-    env.add_filter("num", number);
-    env.add_filter("count", count);
-    env.add_filter("hours", waited);
-    // Text from records must not hide or reverse the rest of its line.
-    env.set_formatter(|out, state, value| match value.as_str() {
-        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean(text))),
-        _ => escape_formatter(out, state, value),
-    });
+pub(super) fn page(report: &Report, site: Option<&SiteLinks>) -> String {
     let metrics = |own: &dyn Fn(&str) -> bool| -> Vec<Value> {
         let own = USUAL.iter().filter(|m| own(m.id));
         own.map(|m| context! { id => m.id, title => m.title, unit => m.unit, digits => m.digits, formula => m.formula, source => m.source })
@@ -64,9 +53,9 @@ pub(super) fn page(report: &Report) -> String {
         metrics => metrics(&|_| true),
         measured,
         fights,
+        site => Value::from(Serde(site)),
     };
-    // The template is built in, and a test renders it. If rendering fails, the page contains the error.
-    env.render_named_str("report.html", include_str!("report.html"), context).unwrap_or_else(|e| format!("{e:#}"))
+    page::render("report.html", include_str!("report.html"), context)
 }
 
 /// Returns true if any agent of the scale has a win, a draw or a loss against another agent.

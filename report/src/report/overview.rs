@@ -88,7 +88,7 @@ fn score(scale: &Scale, name: &str) -> Option<Measurement> {
 }
 
 /// Returns an agent's mean rating over all games, or its rating on the only scale.
-fn mean_rating(report: &Report, name: &str) -> Option<Measurement> {
+pub(super) fn mean_rating(report: &Report, name: &str) -> Option<Measurement> {
     if let Some(row) = report.headline.iter().find(|row| row.name == name) {
         return Some(Measurement { value: row.rating, low: row.low, high: row.high, n: row.games.len() as u64 });
     }

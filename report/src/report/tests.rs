@@ -178,10 +178,11 @@ fn report_is_built_from_lines() {
     assert_eq!(report.scales[0].games, 3);
 }
 
-fn with_runs() -> Report {
+pub(crate) fn with_runs() -> Report {
     use ludex_referee::rating::table::Tally;
     let agent = |name: &str| HeadAgent {
         name: name.into(),
+        own_name: name.into(),
         spec: "llm model=m\u{202e}<i>".into(),
         wording: None,
         matches: 4,

@@ -62,7 +62,7 @@ pub(crate) fn facts(out: &mut String, rows: &[(&str, String)]) {
 }
 
 /// Escapes text for a table cell.
-fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 

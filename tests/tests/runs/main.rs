@@ -13,6 +13,7 @@ mod reports;
 mod seasons;
 mod seats;
 mod shards;
+mod site;
 mod skills;
 mod suites;
 mod walls;

@@ -10,7 +10,7 @@ use ludex_play::runs::report_files;
 use ludex_play::runs::run_metrics::RunTables;
 use ludex_referee::read::{RecordLines, RejectedRecord, SourcedRecord};
 use ludex_report::runs::archive::Archive;
-use ludex_report::tables::card::{Described, card};
+use ludex_report::tables::card::{DescribedFile, DescribedTable, card};
 use ludex_report::tables::record::{RecordLine, parts_line};
 use ludex_report::tables::{ColumnDoc, TableRow, calls, columns, csv, decisions, episodes, jsonl, parquet};
 
@@ -22,6 +22,8 @@ struct Export {
     bytes: Vec<u8>,
     format: &'static str,
     about: &'static str,
+    /// Number of rows.
+    rows: usize,
     count: String,
     columns: Vec<ColumnDoc>,
 }
@@ -40,10 +42,11 @@ pub(super) fn run(run: &Archive, args: &Args) -> anyhow::Result<()> {
     write_bytes(args.out.as_deref(), &export.bytes)?;
     let Some(path) = &args.out else { return Ok(()) };
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let Export { bytes, format, about, count, columns } = &export;
-    let described = Described { file: &name, format, bytes, about, count: count.clone(), columns };
+    let Export { bytes, format, about, rows, count, columns } = &export;
+    let files = vec![DescribedFile::of(name.clone(), bytes, *rows, count.clone())];
+    let table = DescribedTable { name: &word(args.table), format, about, columns, files };
     let card_path = path.with_file_name(format!("{name}.card.md"));
-    write_bytes(Some(&card_path), card(run, &command(args), &described).as_bytes())?;
+    write_bytes(Some(&card_path), card(&name, &[&run.about], &command(args), &[table]).as_bytes())?;
     eprintln!("ludex: {count} in {}, described in {}", path.display(), card_path.display());
     Ok(())
 }
@@ -57,6 +60,7 @@ fn export(run: &Archive, chosen: &[&SourcedRecord], args: &Args) -> anyhow::Resu
             bytes: join_lines(&texts).into_bytes(),
             format: notation.name,
             about: "Games that were verified, in the usual notation.",
+            rows: texts.len(),
             count: print::count(texts.len(), "game", "games"),
             columns: Vec::new(),
         });
@@ -67,6 +71,7 @@ fn export(run: &Archive, chosen: &[&SourcedRecord], args: &Args) -> anyhow::Resu
             bytes: join_lines(&texts).into_bytes(),
             format: "JSON Lines",
             about: "One line is the record of one match, as it was played.",
+            rows: texts.len(),
             count: print::count(texts.len(), "episode", "episodes"),
             columns: columns::<RecordLine>(),
         });
@@ -124,7 +129,7 @@ fn table<R: TableRow>(
         ExportFormat::Csv => (csv(&rows)?, "CSV"),
         _ => (jsonl(&rows)?.into_bytes(), "JSON Lines"),
     };
-    Ok((Export { bytes, format, about: R::ABOUT, count, columns: columns::<R>() }, refused))
+    Ok((Export { bytes, format, about: R::ABOUT, rows: rows.len(), count, columns: columns::<R>() }, refused))
 }
 
 /// Returns the command line that repeats the export.

@@ -111,9 +111,12 @@ fn data_card_describes_exported_tables() {
     let sum = hex::encode(<sha2::Sha256 as sha2::Digest>::digest(&bytes));
     let rows = rows(&at.path().join("d.parquet"));
     for said in [
+        "---\npretty_name: \"d.parquet\"\nlicense: \"other\"\n",
+        "    config_name: \"decisions\"\n    data_files:\n      - \"d.parquet\"\n",
+        "size_categories:\n  - \"n<1K\"\n",
         "# d.parquet\n",
         &format!("`{sum}`"),
-        &format!("| content | {} rows of decisions |", rows.len()),
+        &format!("| {} rows of decisions | {} |", rows.len(), bytes.len()),
         "| `ms` | integer | duration of the decision, milliseconds |",
         "ludex export one --data ./ludex-data --table decisions --format parquet --out d.parquet",
         "## Licence",
