@@ -10,6 +10,7 @@ pub(crate) mod headline;
 mod html;
 mod markdown;
 mod overview;
+mod shares;
 mod wordings;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,7 +4,7 @@ use ludex_referee::metric::value::Point;
 use ludex_referee::metric::{Measurement, SCORE_RATE};
 
 use super::Report;
-use super::overview::{mean_share, scored};
+use super::shares::{mean_share, scored};
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn, PointGroup, Points};
 use crate::figure::resolve::FigurePage;

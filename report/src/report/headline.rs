@@ -4,7 +4,8 @@ use ludex_referee::metric::Measurement;
 use ludex_referee::suite::figure::Highlight;
 
 use super::Report;
-use super::overview::{mean_rating, mean_share, scored};
+use super::overview::mean_rating;
+use super::shares::{mean_share, scored};
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn};
 

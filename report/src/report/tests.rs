@@ -196,6 +196,7 @@ pub(crate) fn with_runs() -> Report {
             level: Some(2),
             ..HeadResult::default()
         }],
+        ..HeadAgent::default()
     };
     let mean = |agent: &str, value| HeadMean { agent: agent.into(), parts: 2, value };
     let run = RunHead {

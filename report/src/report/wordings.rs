@@ -7,7 +7,7 @@ use ludex_referee::metric::{Measurement, SCORE_RATE};
 use ludex_referee::rating::table::Z95;
 
 use super::Report;
-use super::overview::{mean_share, scored, share};
+use super::shares::{mean_share, scored, share};
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn};
 use crate::figure::resolve::FigurePage;

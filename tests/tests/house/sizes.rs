@@ -13,7 +13,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("ludex-games", 48_500),
     ("ludex-agents", 24_450),
     ("ludex-referee", 14_700),
-    ("ludex-report", 13_800),
+    ("ludex-report", 13_900),
     ("ludex-play", 10_450),
     ("ludex-store", 3_750),
     ("ludex-gym", 2_900),
