@@ -38,6 +38,7 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
+pub mod agreement;
 pub mod answer_counts;
 pub mod digest;
 pub mod distribution;

@@ -72,7 +72,7 @@ mod win_graph;
 mod wr;
 
 pub use self::illegal::ILLEGAL_RATE;
-pub use self::labels::LABEL;
+pub use self::labels::{ANY_LABEL, LABEL, LABELS, NO_LABEL, label_mark};
 pub use self::length::LENGTH;
 pub use self::mirror::MIRRORED_RETURN;
 pub use self::returns::MEAN_RETURN;

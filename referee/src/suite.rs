@@ -7,6 +7,7 @@ pub mod converge;
 pub mod figure;
 pub mod plan;
 pub mod roles;
+pub mod rubric;
 mod seating;
 pub mod selection;
 pub mod shard;
@@ -27,6 +28,7 @@ use sha2::{Digest, Sha256};
 use self::converge::Stop;
 use self::figure::{Along, Figure, KnownPart};
 use self::roles::Role;
+use self::rubric::Rubric;
 pub use self::seating::{Order, Seats};
 use self::summary::Summary;
 use self::sweep::Sweep;
@@ -99,6 +101,9 @@ pub struct Suite {
     /// Parts, in the order in which reports list them.
     #[serde(rename = "part")]
     pub parts: Vec<PartSpec>,
+    /// Questions about decisions, which people or a judge model answer by labels.
+    #[serde(default, rename = "rubric", skip_serializing_if = "Vec::is_empty")]
+    pub rubrics: Vec<Rubric>,
     /// Tables and figures of reports, in order.
     #[serde(default, rename = "figure", skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,
@@ -397,18 +402,23 @@ impl Suite {
         suite.check_roles().map_err(SuiteError)?;
         suite.check_variants().map_err(SuiteError)?;
         suite.check_summaries().map_err(SuiteError)?;
-        suite.check_figures(games)?;
+        suite.check_figures_and_rubrics(games)?;
         Ok(suite)
     }
 
-    /// Checks that the parts have the data for each figure.
-    fn check_figures(&self, games: &Games) -> Result<(), SuiteError> {
+    /// Checks that the parts have the data for each figure and for each rubric.
+    fn check_figures_and_rubrics(&self, games: &Games) -> Result<(), SuiteError> {
         let mut known = Vec::new();
-        // Loading a game takes time, so games are loaded only if the suite has figures.
-        for part in self.parts.iter().filter(|_| !self.figures.is_empty()) {
+        // Loading a game takes time, so games are loaded only if the suite has figures or rubrics.
+        for part in self.parts.iter().filter(|_| !self.figures.is_empty() || !self.rubrics.is_empty()) {
             let game = part.load(games).map_err(SuiteError)?;
             known.push(KnownPart { id: &part.id, marks: known_marks(&*game) });
         }
+        self.check_rubrics(&known).map_err(SuiteError)?;
+        self.check_figures(&known)
+    }
+
+    fn check_figures(&self, known: &[KnownPart]) -> Result<(), SuiteError> {
         let mut ids = BTreeSet::new();
         for figure in &self.figures {
             if !is_word(&figure.id) || !ids.insert(&figure.id) || RESERVED.contains(&figure.id.as_str()) {
@@ -419,7 +429,7 @@ impl Suite {
                 return Err(SuiteError(format!("figure id = {:?}: {why}", figure.id)));
             }
             figure.select.check(self).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
-            figure.check(&known).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
+            figure.check(known).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
             let of_suite =
                 self.parts.iter().flat_map(|part| self.variants_in(&part.id)).map(|(variant, _)| variant.name);
             let of_parts = self.parts.iter().flat_map(|part| &part.variants).map(|variant| variant.name.clone());
@@ -439,13 +449,15 @@ impl Suite {
         }
     }
 
-    /// Replaces the roles in the conditions of figures and summaries by the names of their agents.
+    /// Replaces the roles in the conditions of figures, summaries and rubrics by the names of their agents.
     fn name_selected(&mut self) {
         let mut figures = std::mem::take(&mut self.figures);
         figures.iter_mut().for_each(|figure| figure.select = figure.select.with_names(self));
         let mut summaries = std::mem::take(&mut self.summaries);
         summaries.iter_mut().for_each(|summary| summary.select = summary.select.with_names(self));
-        (self.figures, self.summaries) = (figures, summaries);
+        let mut rubrics = std::mem::take(&mut self.rubrics);
+        rubrics.iter_mut().for_each(|rubric| rubric.select = rubric.select.with_names(self));
+        (self.figures, self.summaries, self.rubrics) = (figures, summaries, rubrics);
     }
 
     /// Returns the groups of parts in the order of the suite, as (name, ids of the parts).
@@ -486,8 +498,9 @@ impl Suite {
             return Err(SuiteError(format!("{} has no part {other:?}; its parts: {}", self.name, ids.join(", "))));
         }
         self.parts.retain(|part| only.is_empty() || only.contains(&part.id));
-        // Drop figures without any remaining part.
+        // Drop figures and rubrics without any remaining part.
         self.figures.retain(|figure| self.parts.iter().any(|part| figure.has(&part.id)));
+        self.rubrics.retain(|rubric| self.parts.iter().any(|part| rubric.has(&part.id)));
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use crate::digest::{NotCanonical, digest, seed_commit};
 use crate::outcome::{is_forfeit, outcomes};
 use crate::read::{RejectedRecord, Source, SourcedRecord};
-use crate::result::GameResult;
+use crate::result::{GameResult, SeatMark};
 use replay::{FinalPosition, replay};
 use stream::{SeenDigests, episode_of};
 
@@ -79,6 +79,14 @@ impl VerifiedRecord {
     /// replacement.
     pub fn set_place(&mut self, order: usize, replayed: bool) {
         (self.result.order, self.result.replayed) = (order, replayed);
+    }
+
+    /// Adds a mark that does not follow from the record, such as a label.
+    ///
+    /// # Panics
+    /// Panics if the match does not have the seat.
+    pub fn add_mark(&mut self, seat: usize, mark: SeatMark) {
+        self.result.seats[seat].marks.push(mark);
     }
 
     /// Returns the result for ratings and metrics.

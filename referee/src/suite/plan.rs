@@ -308,7 +308,9 @@ impl Plan {
     pub fn marks(&self) -> BTreeSet<String> {
         let asks = self.parts.iter().flat_map(|part| &part.part.metrics);
         let of_parts = asks.filter_map(|ask| MetricQuery::new(ask).ok()).flat_map(|asked| asked.marks());
-        of_parts.chain(self.suite.figures.iter().flat_map(|figure| figure.marks())).collect()
+        let of_figures = self.suite.figures.iter().flat_map(|figure| figure.marks());
+        let of_rubrics = self.suite.rubrics.iter().filter_map(|rubric| rubric.mark.clone());
+        of_parts.chain(of_figures).chain(of_rubrics).collect()
     }
 
     /// Parses the [`key`] of a match of this plan as (part index, pairing, block number, turn).
