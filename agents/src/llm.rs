@@ -12,6 +12,7 @@ mod chat;
 mod endpoint;
 mod forecast;
 mod http;
+mod judge;
 mod limiter;
 mod manual;
 mod model;
@@ -34,6 +35,7 @@ use ludex_protocol::call::ChatMessage;
 use ludex_protocol::record::Notes;
 
 pub use forecast::{Forecast, forecast};
+pub use judge::{Judge, JudgeAnswer, JudgeQuestion};
 pub use model::typical_out_tokens;
 pub use probe::{Probe, ProbeCall, hello, probe};
 pub use prompt_preview::{PositionQuery, Prompt, Way, prompt, resolve_path};

@@ -111,10 +111,11 @@ fn openai(settings: &Settings, request: &ChatRequest<'_>) -> Map<String, Value> 
     }
     if let Some(schema) = &request.schema {
         // Strict schemas cannot describe games with free-form documents.
-        let strict = schema["properties"]["move"]["type"] == "string";
+        let strict = schema["properties"].get("move").is_none_or(|mv| mv["type"] == "string");
+        let (name, _) = form_name(schema);
         let form = json!({
             "type": "json_schema",
-            "json_schema": { "name": "move", "strict": strict, "schema": schema },
+            "json_schema": { "name": name, "strict": strict, "schema": schema },
         });
         body.insert("response_format".into(), form);
     }
@@ -145,11 +146,20 @@ fn anthropic(settings: &Settings, request: &ChatRequest<'_>) -> Map<String, Valu
         body.insert("thinking".into(), json!({ "type": "enabled", "budget_tokens": tokens }));
     }
     if let Some(schema) = &request.schema {
-        let tool = json!({ "name": "move", "description": "Makes your move.", "input_schema": schema });
+        let (name, about) = form_name(schema);
+        let tool = json!({ "name": name, "description": about, "input_schema": schema });
         body.insert("tools".into(), json!([tool]));
-        body.insert("tool_choice".into(), json!({ "type": "tool", "name": "move" }));
+        body.insert("tool_choice".into(), json!({ "type": "tool", "name": name }));
     }
     body
+}
+
+/// Returns the name and the description of a reply with this schema: a move, or labels.
+fn form_name(schema: &Value) -> (&'static str, &'static str) {
+    match schema["properties"].get("move") {
+        Some(_) => ("move", "Makes your move."),
+        None => ("labels", "Assigns the labels."),
+    }
 }
 
 fn read_openai(body: &Value) -> Result<ChatReply, String> {

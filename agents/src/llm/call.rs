@@ -4,19 +4,19 @@
 use ludex_env::dyn_state::DynView;
 use ludex_env::recording::canonical;
 use ludex_env::{Journal, MoveRequest, Stream};
-use ludex_protocol::call::{Call, ChatMessage};
+use ludex_protocol::call::Call;
 use ludex_protocol::record::Tokens;
 use minijinja::context;
 use sha2::{Digest as _, Sha256};
 
-use super::api::{ChatRequest, FINISH_CONTENT_FILTER, FINISH_LENGTH, estimate};
+use super::api::{ChatRequest, FINISH_CONTENT_FILTER, FINISH_LENGTH};
 use super::batch::ItemOrigin;
-use super::endpoint::{EndpointReply, SendError};
+use super::endpoint::SendError;
 use super::model::Llm;
 use super::parse_answer::{self, ParsedAnswer};
 use super::position;
 use super::prompts::{AnswerKind, Task};
-use super::settings::{AnswerFormat, CacheTokens};
+use super::settings::CacheTokens;
 use crate::error::AgentError;
 
 /// Model call with its parsed reply.
@@ -188,27 +188,13 @@ impl<'a> MoveAttempt<'a> {
         Ok(false)
     }
 
-    /// Calls the endpoint. Requests JSON if the endpoint may support schemas. Otherwise, or if the endpoint refuses the
-    /// schema, requests text.
+    /// Calls the endpoint. Requests JSON if the reply contains a move and the endpoint supports schemas, else text.
     fn send_call(&mut self, purpose: &str, task: &Task) -> Result<Call, AgentError> {
-        let endpoint = &self.llm.endpoint;
-        let wanted = match endpoint.settings.format {
-            AnswerFormat::Schema => true,
-            AnswerFormat::Auto => !self.llm.thinks_with_tools() && !endpoint.limiter.text_only(),
-            AnswerFormat::Text => false,
-        };
-        if !(wanted && task.wants != AnswerKind::Words) {
+        let llm = self.llm;
+        if task.wants == AnswerKind::Words {
             return self.send_request(purpose, task, false).map_err(AgentError::from);
         }
-        match self.send_request(purpose, task, true) {
-            Err(SendError::Schema { certain, .. }) if endpoint.settings.format == AnswerFormat::Auto => {
-                let call = self.send_request(purpose, task, false)?;
-                // The success without a schema confirms the schema as the cause.
-                endpoint.limiter.schema_refused(certain);
-                Ok(call)
-            }
-            other => other.map_err(AgentError::from),
-        }
+        llm.endpoint.send_in_best_format(|schema| self.send_request(purpose, task, schema))
     }
 
     fn send_request(&mut self, purpose: &str, task: &Task, schema: bool) -> Result<Call, SendError> {
@@ -226,7 +212,7 @@ impl<'a> MoveAttempt<'a> {
             origin: Some(ItemOrigin::new(self.ask.journal().and_then(Journal::shelf), &self.key())),
         };
         let sent = llm.endpoint.send(&request, self.ask.budget().deadline(), &mut self.rng)?;
-        Ok(llm.entry(purpose, messages, sent))
+        Ok(llm.endpoint.entry(purpose, messages, sent))
     }
 }
 
@@ -244,35 +230,6 @@ impl Llm {
             .or_else(|| differs("verdict", &call.verdict, verdict))
             .or_else(|| differs("move in the reply", call.read.as_deref().unwrap_or(""), read.unwrap_or("")))
             .or_else(|| differs("price", &price(call.usd), &price(usd)))
-    }
-
-    /// Creates the stored form of a call whose reply has not been judged yet.
-    pub(super) fn entry(&self, purpose: &str, messages: Vec<ChatMessage>, sent: EndpointReply) -> Call {
-        let settings = &self.endpoint.settings;
-        let EndpointReply { reply, ms, retries } = sent;
-        let counted = || {
-            let said: usize = messages.iter().map(|m| m.content.chars().count()).sum();
-            [estimate(said), estimate(reply.answer.chars().count())]
-        };
-        let [input, out] = reply.tokens.unwrap_or_else(counted);
-        let reasoning = reply.reasoning.or_else(|| parse_answer::thoughts(&reply.answer).map(str::to_owned));
-        Call {
-            purpose: purpose.to_owned(),
-            model: settings.model.clone(),
-            estimated: reply.tokens.is_none(),
-            messages,
-            answer: reply.answer,
-            reasoning,
-            reasoning_tokens: reply.reasoning_tokens,
-            cached_tokens: reply.cache.read,
-            cache_written_tokens: reply.cache.written,
-            finish: reply.finish,
-            tokens: Tokens { input, out },
-            ms,
-            retries,
-            usd: settings.usd(input, reply.cache, out),
-            ..Call::default()
-        }
     }
 }
 

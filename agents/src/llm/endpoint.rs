@@ -6,12 +6,15 @@ use std::time::{Duration, Instant};
 
 use ludex_env::Stream;
 use ludex_protocol::Refusal;
+use ludex_protocol::call::{Call, ChatMessage};
+use ludex_protocol::record::Tokens;
 
-use super::api::{ChatReply, ChatRequest};
+use super::api::{ChatReply, ChatRequest, estimate};
 use super::batch::{BatchClient, ItemResult};
 use super::http::{HttpError, HttpRequest, HttpResponse, MAX_REPLY_BYTES, excerpt};
 use super::limiter::EndpointLimiter;
-use super::settings::{AnswerFormat, Settings};
+use super::parse_answer;
+use super::settings::{AnswerFormat, Api, Settings};
 use crate::error::AgentError;
 
 /// Maximum `Retry-After` delay. An endpoint that requests a longer delay counts as unavailable.
@@ -155,6 +158,62 @@ impl Endpoint {
         }
     }
 
+    /// Returns true if thinking is enabled with Anthropic's API, which then does not allow a forced tool call.
+    pub(super) fn thinks_with_tools(&self) -> bool {
+        self.settings.api == Api::Anthropic && self.settings.effort.is_some()
+    }
+
+    /// Sends a request for JSON (true) if the endpoint may support schemas. Otherwise, or if the endpoint refuses the
+    /// schema, sends a request for text (false).
+    pub(super) fn send_in_best_format<T>(
+        &self,
+        mut send: impl FnMut(bool) -> Result<T, SendError>,
+    ) -> Result<T, AgentError> {
+        let schema = match self.settings.format {
+            AnswerFormat::Schema => true,
+            AnswerFormat::Auto => !self.thinks_with_tools() && !self.limiter.text_only(),
+            AnswerFormat::Text => false,
+        };
+        match send(schema) {
+            Err(SendError::Schema { certain, .. }) if self.settings.format == AnswerFormat::Auto => {
+                let sent = send(false)?;
+                // The success without a schema confirms the schema as the cause.
+                self.limiter.schema_refused(certain);
+                Ok(sent)
+            }
+            other => other.map_err(AgentError::from),
+        }
+    }
+
+    /// Creates the stored form of a call whose reply has not been judged yet.
+    pub(super) fn entry(&self, purpose: &str, messages: Vec<ChatMessage>, sent: EndpointReply) -> Call {
+        let settings = &self.settings;
+        let EndpointReply { reply, ms, retries } = sent;
+        let counted = || {
+            let said: usize = messages.iter().map(|m| m.content.chars().count()).sum();
+            [estimate(said), estimate(reply.answer.chars().count())]
+        };
+        let [input, out] = reply.tokens.unwrap_or_else(counted);
+        let reasoning = reply.reasoning.or_else(|| parse_answer::thoughts(&reply.answer).map(str::to_owned));
+        Call {
+            purpose: purpose.to_owned(),
+            model: settings.model.clone(),
+            estimated: reply.tokens.is_none(),
+            messages,
+            answer: reply.answer,
+            reasoning,
+            reasoning_tokens: reply.reasoning_tokens,
+            cached_tokens: reply.cache.read,
+            cache_written_tokens: reply.cache.written,
+            finish: reply.finish,
+            tokens: Tokens { input, out },
+            ms,
+            retries,
+            usd: settings.usd(input, reply.cache, out),
+            ..Call::default()
+        }
+    }
+
     fn call(&self, body: &str, schema: bool, deadline: Option<Instant>) -> Outcome {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {
@@ -233,8 +292,8 @@ impl Endpoint {
                 "not found (404) at {}: {said}. {} Is the model name {} correct?",
                 self.url,
                 match self.settings.api {
-                    super::settings::Api::OpenAi => "base_url should end in /v1 with most servers.",
-                    super::settings::Api::Anthropic => "base_url should end before /v1/messages.",
+                    Api::OpenAi => "base_url should end in /v1 with most servers.",
+                    Api::Anthropic => "base_url should end before /v1/messages.",
                 },
                 self.settings.model
             )),

@@ -5,7 +5,7 @@ use ludex_protocol::Refusal;
 
 use super::endpoint::Endpoint;
 use super::prompts::Prompts;
-use super::settings::{Api, Method, Settings};
+use super::settings::{Method, Settings};
 use crate::refusal::bad_spec;
 use crate::spec::AgentSpec;
 
@@ -23,11 +23,6 @@ impl Llm {
         let settings = Settings::read(spec)?;
         let prompts = Prompts::new(settings.wording.clone(), game)?;
         Ok(Llm { endpoint: Endpoint::new(settings)?, prompts })
-    }
-
-    /// Returns true if thinking is enabled with Anthropic's API, which then does not allow a forced tool call.
-    pub(super) fn thinks_with_tools(&self) -> bool {
-        self.endpoint.settings.api == Api::Anthropic && self.endpoint.settings.effort.is_some()
     }
 }
 

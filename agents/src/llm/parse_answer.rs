@@ -123,7 +123,7 @@ pub(super) fn thoughts(answer: &str) -> Option<&str> {
 }
 
 /// Returns the part of a reply after the reasoning.
-fn spoken(answer: &str) -> &str {
+pub(super) fn spoken(answer: &str) -> &str {
     let [open, close] = THOUGHTS;
     match answer.rfind(close) {
         Some(end) => &answer[end + close.len()..],
@@ -285,7 +285,7 @@ fn boxed(answer: &str) -> impl Iterator<Item = (usize, String)> + '_ {
 }
 
 /// Returns the outermost JSON objects in a text with their start and end offsets.
-fn objects(text: &str) -> Vec<(usize, usize, Value)> {
+pub(super) fn objects(text: &str) -> Vec<(usize, usize, Value)> {
     let mut all = Vec::new();
     let mut from = 0;
     while let Some(start) = text[from..].find('{').map(|at| from + at) {
@@ -304,7 +304,7 @@ fn objects(text: &str) -> Vec<(usize, usize, Value)> {
 
 /// Returns the text that follows each `label` and colon, with its offset: the rest of the line or, if it is empty, the
 /// next non-empty line.
-fn labelled<'a>(text: &'a str, label: &'a str) -> impl Iterator<Item = (usize, String)> + 'a {
+pub(super) fn labelled<'a>(text: &'a str, label: &'a str) -> impl Iterator<Item = (usize, String)> + 'a {
     let lower = text.to_ascii_lowercase();
     let places: Vec<usize> = lower.match_indices(label).map(|(at, _)| at).collect();
     places.into_iter().filter_map(move |at| {

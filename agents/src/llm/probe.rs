@@ -96,7 +96,7 @@ pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     let tried = llm.try_out("context", &*start, |_| Ok((vec![ChatMessage::new(ChatRole::User, long)], None)));
     calls.push(ProbeCall::of("context", tried, |_| true));
 
-    let schema = calls[1].ok && settings.format != AnswerFormat::Text && !llm.thinks_with_tools();
+    let schema = calls[1].ok && settings.format != AnswerFormat::Text && !llm.endpoint.thinks_with_tools();
     let task = prompting::first(&settings.wording);
     let schema = schema && task.wants != AnswerKind::Words;
     for moves in POSITIONS {
@@ -188,7 +188,7 @@ impl Llm {
         let sent = self.endpoint.send(&request, None, &mut rng).map_err(|failure| match failure {
             SendError::Agent(error) | SendError::Schema { error, .. } => error,
         })?;
-        let mut call = self.entry("probe", messages, sent);
+        let mut call = self.endpoint.entry("probe", messages, sent);
         let words = prompting::first(&self.prompts.wording).wants == AnswerKind::Words;
         let reading =
             parse_answer::read(&ask, &*view, self.prompts.names.as_ref(), &call.answer, call.finish.as_deref());

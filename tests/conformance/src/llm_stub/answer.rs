@@ -142,7 +142,7 @@ impl AnswerParts<'_> {
         for label in labels {
             let value = match label {
                 "Emotion" => self.emotion().to_owned(),
-                "Best" | "Vote" => self.vote().to_owned(),
+                "Best" | "Vote" | "Label" | "Labels" => self.vote().to_owned(),
                 "Analysis" | "Reason" => THOUGHT.to_owned(),
                 _ if purpose == "vote" => self.vote().to_owned(),
                 _ if purpose == "emotion" => self.emotion().to_owned(),
@@ -190,7 +190,10 @@ impl AnswerParts<'_> {
             (_, Some(choices), _) => choices[self.luck.below(choices.len())].clone(),
             (_, _, "integer" | "number") => self.vote().parse::<u32>().unwrap_or(1).into(),
             (_, _, "boolean") => true.into(),
-            (_, _, "array") => Value::Array(Vec::new()),
+            (_, _, "array") => {
+                let choices = schema["items"]["enum"].as_array().into_iter().flatten().cloned();
+                choices.filter(|_| self.luck.below(2) == 0).collect::<Vec<_>>().into()
+            }
             (_, _, "object") => Value::Object(Map::new()),
             _ if self.request.purpose() == "vote" => self.vote().into(),
             _ => THOUGHT.into(),
