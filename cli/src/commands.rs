@@ -9,6 +9,7 @@ mod evaluate;
 mod export;
 mod games;
 mod join;
+mod label;
 mod r#match;
 mod measure_anchors;
 mod play;
@@ -46,6 +47,7 @@ fn commands() -> Vec<Command> {
         command("evaluate", "Evaluate agents with a suite; repeat the command to continue a run", evaluate::run),
         command("status", "List runs, or print the progress and results of a run", status::run),
         command("show", "Print episodes board by board, or matches of a run with prompts and answers", show::run),
+        command("label", "Label decisions of a run by a judge model or a person, or print their agreement", label::run),
         command("compare", "Compare two runs, or two agents in one run, match by match", compare::run),
         command("rate", "Verify episodes and rate the agents, measure a metric, or write a report", rate::run),
         command("verify", "Verify the episodes of files, of a run or of a bundle, and print every fault", verify::run),

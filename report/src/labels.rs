@@ -1,87 +1,86 @@
-//! Move labels from people or a model: JSON lines `{"episode", "seat", "turn", "label"}`.
+//! Labels of decisions: the decisions that a rubric selects, the labels that apply to them, and the labelers' agreement.
 
-use std::collections::HashMap;
+pub mod agreement;
+mod targets;
 
-use ludex_env::MarkValue;
-use ludex_referee::metric::LABEL;
-use ludex_referee::result::{GameResult, SeatMark};
-use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Label of a move.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    episode: String,
-    seat: usize,
-    /// Index of the seat's own turn, from 0, as in records.
-    turn: u32,
-    label: String,
+use ludex_referee::metric::{NO_LABEL, label_mark};
+use ludex_referee::result::SeatMark;
+use ludex_referee::suite::rubric::Rubric;
+
+use crate::display::{count, number};
+use crate::runs::run_files::{DecisionKey, LabelLine};
+
+pub use self::targets::{LabelTargets, RubricDecision};
+use agreement::RubricAgreement;
+
+/// Returns the labels of each decision according to all of its labelers; an empty list if none applies.
+///
+/// A decision has a label that at least half of its labelers gave. If the rubric has exactly one label for a decision,
+/// the decision has the label that most of them gave; without such a label, the decision is omitted.
+pub fn consensus(rubric: &Rubric, lines: &[&LabelLine]) -> BTreeMap<DecisionKey, Vec<String>> {
+    let mut decisions: BTreeMap<DecisionKey, Vec<&LabelLine>> = BTreeMap::new();
+    for line in lines.iter().filter(|line| line.rubric == rubric.id) {
+        decisions.entry(line.key()).or_default().push(line);
+    }
+    let agreed = |of: &[&LabelLine]| -> Option<Vec<String>> {
+        let votes = |label: &str| of.iter().filter(|line| line.labels.iter().any(|own| own == label)).count();
+        let labels = rubric.labels().into_iter().map(|label| (label, votes(label)));
+        if rubric.several {
+            return Some(labels.filter(|(_, n)| 2 * n >= of.len()).map(|(label, _)| label.to_owned()).collect());
+        }
+        let most = labels.clone().map(|(_, n)| n).max()?;
+        let mut best = labels.filter(|(_, n)| *n == most).map(|(label, _)| label.to_owned());
+        best.next().filter(|_| best.next().is_none()).map(|label| vec![label])
+    };
+    decisions.into_iter().filter_map(|(key, of)| Some((key, agreed(&of)?))).collect()
 }
 
-/// Parses labels and adds each one to the result of its match, as a mark with the name [`LABEL`]. Returns the number of
-/// labels.
-///
-/// # Errors
-/// Returns an error with the line number for the first invalid line, and for a label that cannot apply: of an unknown
-/// episode, seat or turn, or of a match that does not count.
-pub fn put(text: &str, results: &mut [GameResult], counts: impl Fn(&GameResult) -> bool) -> Result<usize, String> {
-    let places: HashMap<String, usize> =
-        results.iter().enumerate().map(|(k, game)| (game.episode.clone(), k)).collect();
-    let mut count = 0;
-    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-        let wrong = |why: String| format!("line {number}: {why}");
-        let Line { episode, seat, turn, label } = serde_json::from_str(line).map_err(|e| wrong(e.to_string()))?;
-        let game = places.get(&episode).map(|&k| &mut results[k]);
-        let game = game.ok_or_else(|| wrong(format!("unknown episode {episode:?}")))?;
-        if !counts(game) {
-            return Err(wrong(format!("expected a match that counts, got {episode:?}")));
+/// Returns the marks of the labels, with the decision of each.
+pub fn marks(rubric: &Rubric, lines: &[&LabelLine]) -> Vec<(DecisionKey, SeatMark)> {
+    let of_decision = |(key, mut labels): (DecisionKey, Vec<String>)| {
+        if labels.is_empty() {
+            labels.push(NO_LABEL.to_owned());
         }
-        let seats = game.seats.len();
-        let seat =
-            game.seats.get_mut(seat).ok_or_else(|| wrong(format!("expected a seat below {seats}, got {seat}")))?;
-        // The turn after the last move is the one in which a refused attempt ended the match.
-        if turn > seat.turns {
-            return Err(wrong(format!("expected a turn from 0 to {}, got {turn}", seat.turns)));
-        }
-        seat.marks.push(SeatMark { name: LABEL.into(), value: MarkValue::Text(label), turn });
-        count += 1;
+        let turn = key.2;
+        labels.into_iter().map(move |label| (key.clone(), label_mark(&rubric.id, &label, turn)))
+    };
+    consensus(rubric, lines).into_iter().flat_map(of_decision).collect()
+}
+
+/// Returns the sentences below a figure with labels: the labelers, their agreement and the rule for several labelers, or
+/// the command that adds labels to `run`.
+pub fn note(rubric: &Rubric, lines: &[&LabelLine], run: &str) -> String {
+    let own: Vec<&LabelLine> = lines.iter().copied().filter(|line| line.rubric == rubric.id).collect();
+    if own.is_empty() {
+        return format!("No labels; `ludex label {run} --rubric {}` adds them.", rubric.id);
     }
-    Ok(count)
+    let RubricAgreement { labelers, alphas, .. } = RubricAgreement::of(rubric, &own);
+    let decisions = own.iter().map(|line| line.key()).collect::<BTreeSet<_>>().len();
+    let names: Vec<&str> = labelers.iter().map(|labeler| labeler.by.as_str()).collect();
+    let mut out = format!("Labels of {} by {}.", count(decisions, "decision", "decisions"), names.join(", "));
+    if labelers.len() < 2 {
+        return out;
+    }
+    let alpha = |of: &agreement::ValueAgreement| {
+        let alpha = of.alpha.map_or_else(|| "undefined".to_owned(), |alpha| number(alpha, 2));
+        of.label.as_ref().map_or_else(|| alpha.clone(), |label| format!("{label} {alpha}"))
+    };
+    let shared = alphas.first().map_or(0, |of| of.decisions);
+    let alphas: Vec<String> = alphas.iter().map(alpha).collect();
+    out += &format!(
+        " Krippendorff's alpha: {} ({}).",
+        alphas.join(", "),
+        count(shared, "shared decision", "shared decisions")
+    );
+    out += if rubric.several {
+        " A decision has a label that at least half of its labelers gave."
+    } else {
+        " A decision has the label that most of its labelers gave; ties do not count."
+    };
+    out
 }
 
 #[cfg(test)]
-mod tests {
-    use ludex_referee::metric::{MetricQuery, Value};
-    use ludex_referee::testing::{play, verify};
-
-    use super::*;
-    use crate::scale::{RatingOptions, rows};
-
-    #[test]
-    fn label_lines_add_marks_to_moves() {
-        let mut games = vec![verify(play("tic_tac_toe", &["a", "b"], 1)).into_result()];
-        let name = games[0].episode.clone();
-        let line = |seat: usize, turn: u32, label: &str| {
-            format!("{{\"episode\": {name:?}, \"seat\": {seat}, \"turn\": {turn}, \"label\": {label:?}}}\n")
-        };
-        let text =
-            [line(0, 0, "endgame"), line(0, 0, "factual"), line(0, 1, "endgame"), line(1, 0, "factual")].concat();
-        assert_eq!(put(&text, &mut games, |_| true), Ok(4));
-        let options = RatingOptions { unrated: true, ..RatingOptions::default() };
-        let own = MetricQuery::parse("labels").unwrap().of(&rows(&games, &options).of_agent(0));
-        let Some(Value::Shares(shares)) = own else { panic!("no labels") };
-        let shares: Vec<(&str, f64, u64)> = shares.iter().map(|(name, m)| (name.as_str(), m.value, m.n)).collect();
-        assert_eq!(shares, [("endgame", 1.0, 2), ("factual", 0.5, 2)]);
-        for (line, why) in [
-            (line(2, 0, "x"), "line 1: expected a seat below 2, got 2"),
-            (text.clone() + "{}", "line 5: missing field"),
-            (line(0, 0, "x").replace(&name, "other"), "line 1: unknown episode \"other\""),
-            (line(0, 99, "x"), "line 1: expected a turn from 0 to "),
-        ] {
-            let why_not = put(&line, &mut games, |_| true).unwrap_err();
-            assert!(why_not.starts_with(why), "{why_not}");
-        }
-        let why_not = put(&line(0, 0, "x"), &mut games, |_| false).unwrap_err();
-        assert!(why_not.starts_with("line 1: expected a match that counts"), "{why_not}");
-    }
-}
+mod tests;

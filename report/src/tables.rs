@@ -1,4 +1,4 @@
-//! Tables of a run: episodes, matches, moves, marks, decisions, calls and ratings.
+//! Tables of a run: episodes, matches, moves, marks, decisions, calls, labels and ratings.
 //!
 //! A row is a struct, and its fields are the columns. The doc comment of a field describes the column, and the type of
 //! the field gives the kind of the column, so that all formats agree.
@@ -7,6 +7,7 @@ pub mod calls;
 pub mod card;
 pub mod decisions;
 pub mod episodes;
+pub mod labels;
 pub mod marks;
 pub mod matches;
 pub mod moves;

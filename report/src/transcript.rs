@@ -64,6 +64,9 @@ pub struct Sums {
 pub struct Decision {
     /// Number of the move in the match, from 1.
     pub ply: u32,
+    pub seat: Seat,
+    /// Index of the seat's own turn, from 0.
+    pub turn: u32,
     /// Name of the seat in the game, and its agent.
     pub who: String,
     /// Events since the last turn of the seat, as seen by the seat.
@@ -290,6 +293,8 @@ impl<'a> TranscriptBuilder<'a> {
         let called = attempts.last().is_some_and(|attempt| !attempt.calls.is_empty());
         self.decisions.push(Decision {
             ply: self.ply,
+            seat: m.seat as usize,
+            turn: m.turn,
             who: self.who(m.seat as usize),
             since,
             position: state.view(viewer).text().trim_end().to_owned(),

@@ -13,6 +13,7 @@ mod ismcts;
 mod llm;
 mod llm_all_prompts;
 mod llm_endpoint;
+mod llm_judge;
 mod llm_prompts;
 mod mahjong_bots;
 mod mcts;

@@ -223,7 +223,7 @@ fn print_results(
 
 /// Writes the report of a run to the run's folder, and returns the files and the headline of the suite. An error is only
 /// printed, since the run itself is complete.
-fn write_report(folder: &Path, title: String) -> (Vec<PathBuf>, Option<RenderedFigure>) {
+pub(super) fn write_report(folder: &Path, title: String) -> (Vec<PathBuf>, Option<RenderedFigure>) {
     let files = || {
         let name = folder.to_str().context("expected a folder name in Unicode, got other bytes")?;
         let run = Archive::open(name, folder)?;

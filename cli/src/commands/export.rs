@@ -24,7 +24,7 @@ use super::{print, records};
 pub(super) struct Args {
     #[command(flatten)]
     from: records::RecordSource,
-    /// Export this table of a run; matches, moves, marks and ratings have one value per cell, and the order of the plan
+    /// Export this table of a run; matches, moves, marks, labels and ratings have one value per cell, and the order of the plan
     #[arg(long, value_enum, default_value_t = ExportTable::Episodes)]
     table: ExportTable,
     /// Write JSON Lines, CSV or Parquet (for a table of a run), PGN (for verified chess games), or SGF (for verified games of
@@ -77,6 +77,8 @@ enum ExportTable {
     Marks,
     Decisions,
     Calls,
+    /// Labels of decisions, one row for each labeler and label
+    Labels,
     Ratings,
 }
 

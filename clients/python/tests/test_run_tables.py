@@ -55,7 +55,7 @@ def test_tables_have_order_of_plan_and_one_value_per_cell(tmp_path: Path) -> Non
     orders = [row["order"] for row in matches]
     assert orders == sorted(orders)
     assert {row["cycle"] for row in matches} == {0, 1, 2}
-    for table in ("matches", "moves", "marks", "ratings"):
+    for table in ("matches", "moves", "marks", "labels", "ratings"):
         for row in run.rows(table):
             assert not any(isinstance(value, (list, dict)) for value in row.values())
     moves = {row["episode"]: row["moves"] for row in matches}

@@ -19,6 +19,7 @@ use ludex_report::runs::results;
 
 use super::answer_cache;
 use super::rebuilt_plan::RebuiltPlan;
+use super::report_files::Read;
 pub use completeness::{Completeness, RunState};
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::bundle::Files;
@@ -89,6 +90,9 @@ pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
         }));
     }
     out.refused.extend(calls::lines(run, &by_name));
+    if !run.labels.is_empty() {
+        out.refused.extend(Read::of(run, BTreeSet::new()).labels.faults);
+    }
     if let Some(ground) = &ground {
         let (wrong, note) = calls::replayed(run, ground, &walk, &records);
         bad.extend(wrong.iter().map(|r| r.source.line));

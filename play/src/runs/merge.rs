@@ -12,7 +12,7 @@ use ludex_report::runs::bundle::{self, Files};
 use ludex_report::runs::episode::key_of;
 use ludex_report::runs::plan_progress::PlanProgress;
 use ludex_report::runs::results;
-use ludex_report::runs::run_files::{CALLS, EPISODES, LOG, LogLine, RUN, SUITE};
+use ludex_report::runs::run_files::{CALLS, EPISODES, LABELS, LOG, LogLine, RUN, SUITE};
 use ludex_report::runs::settings::{RunKind, RunSettings};
 use ludex_report::runs::summary::ids;
 
@@ -53,7 +53,7 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
     let suite = String::from_utf8(first.files.get(SUITE).cloned().unwrap_or_default())?;
     let plan = settings.plan(&suite)?;
 
-    let (mut records, mut calls) = (Vec::new(), Vec::new());
+    let (mut records, mut calls, mut labels) = (Vec::new(), Vec::new(), Vec::new());
     for run in &runs {
         let lines = lines_of(run, EPISODES);
         for found in &run.found {
@@ -61,6 +61,8 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
         }
         let lines = lines_of(run, CALLS);
         calls.extend(run.calls.values().flatten().map(|call| (&call.episode, call.line, lines[call.line - 1])));
+        let lines = lines_of(run, LABELS);
+        labels.extend(run.labels.iter().map(|label| (label, lines[label.line - 1])));
     }
     let plain: Vec<Record> = records.iter().map(|(record, _)| record.clone()).collect();
     let (over, _) = results(&settings.run, &plan, &plain);
@@ -79,12 +81,16 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
     };
     records.sort_by_key(|(record, _)| place(&record.header.episode));
     calls.sort_by_key(|(episode, line, _)| (place(episode), *line));
+    labels.sort_by_key(|(label, _)| (place(&label.episode), label.seat, label.turn, &label.rubric, &label.by));
     let log = log(&runs)?;
-    let files = Files::from([
+    let mut files = Files::from([
         (EPISODES.to_owned(), joined(records.iter().map(|(_, line)| *line))),
         (CALLS.to_owned(), joined(calls.iter().map(|(.., line)| *line))),
         (LOG.to_owned(), joined(log.iter().map(String::as_bytes))),
     ]);
+    if !labels.is_empty() {
+        files.insert(LABELS.to_owned(), joined(labels.iter().map(|(_, line)| *line)));
+    }
     let records = records.into_iter().map(|(record, _)| record).collect();
     Ok(MergedRun { settings, records, suite, files })
 }

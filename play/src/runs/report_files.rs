@@ -8,11 +8,12 @@ use std::path::Path;
 use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::{Viewer, recording};
 use ludex_protocol::record::{Record, RecordParts};
-use ludex_referee::metric::{Metric, SCORE_RATE};
+use ludex_referee::metric::{LABELS, Metric, SCORE_RATE};
 use ludex_referee::rating::table::Interval;
 use ludex_referee::read::{RejectedRecord, raw_lines};
 use ludex_referee::result::{MULTI_SEAT, SeatResult};
 use ludex_referee::rows::Rows;
+use ludex_referee::suite::figure::Figure;
 use ludex_referee::suite::plan::{MatchScore, Plan, Results};
 use ludex_referee::suite::summary::Summary;
 use ludex_referee::suite::variants::Paraphrase;
@@ -24,6 +25,7 @@ use ludex_report::display::count;
 use ludex_report::figure::RenderedFigure;
 use ludex_report::figure::data::{Strip, StripPicture};
 use ludex_report::figure::resolve::FigureSource as FigureGround;
+use ludex_report::labels;
 use ludex_report::report::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::bundle::{Files, PAGE, REPORT};
@@ -32,7 +34,7 @@ use ludex_report::runs::episode::{episode_of, key_of};
 use ludex_report::runs::metric_rows::{join, table};
 use ludex_report::runs::plan_progress::PlanProgress;
 use ludex_report::runs::results;
-use ludex_report::runs::run_files::EPISODES;
+use ludex_report::runs::run_files::{EPISODES, LabelLine};
 use ludex_report::runs::settings::{RunAgent, RunSeeds};
 use ludex_report::runs::summary::SummaryScore;
 use ludex_report::runs::summary::{PartResult, notes, rows_on, summaries};
@@ -40,6 +42,7 @@ use ludex_report::runs::usage::Usage;
 use ludex_report::scale::{AgentLabel, RatingOptions, keys, labels};
 
 use super::rebuilt_plan::RebuiltPlan;
+use super::run_labels::{self, AppliedLabels};
 use super::spec_in;
 
 /// Returns a pair for each episode of the run in `folder`: its position in the plan, counted from 1, and true if a
@@ -187,10 +190,11 @@ pub(super) struct Read<'r> {
     /// Games that the plan requires, including games that ended by an illegal move.
     pub(super) planned: Vec<VerifiedRecord>,
     pub(super) refused: Vec<RejectedRecord>,
+    pub(super) labels: AppliedLabels,
 }
 
 impl<'r> Read<'r> {
-    /// Verifies the records of a run, with the marks of its suite and further marks.
+    /// Verifies the records of a run, with the marks of its suite, further marks, and the labels of its decisions.
     pub(super) fn of(run: &'r Archive, more: BTreeSet<String>) -> Read<'r> {
         let (ground, unplanned) = match RebuiltPlan::of(run) {
             Ok(ground) => (Some(ground), None),
@@ -203,7 +207,8 @@ impl<'r> Read<'r> {
         // Without a plan, games are in the order in which they ended.
         let Some(ground) = ground else {
             let (done, walk) = (Results::new(), PlanProgress::default());
-            return Read { run, plan: None, unplanned, done, walk, games, planned: Vec::new(), refused };
+            let (planned, labels) = (Vec::new(), AppliedLabels::default());
+            return Read { run, plan: None, unplanned, done, walk, games, planned, refused, labels };
         };
         let records: Vec<Record> = games.iter().map(|game| game.record().clone()).collect();
         let walk = ground.walk(run, &records);
@@ -214,8 +219,10 @@ impl<'r> Read<'r> {
             let done = key.and_then(|key| done.get(key));
             matches!(done, Some(MatchScore::Points(_) | MatchScore::Invalid)) && game.reason().counts()
         };
-        let planned = games.iter().filter(counts).cloned().collect();
-        Read { run, plan: ground.plan, unplanned, done, walk, games, planned, refused }
+        let mut planned: Vec<VerifiedRecord> = games.iter().filter(counts).cloned().collect();
+        let labels = run_labels::add(run, ground.plan.as_ref(), &walk, &mut planned);
+        let refused = [refused, labels.faults.clone()].concat();
+        Read { run, plan: ground.plan, unplanned, done, walk, games, planned, refused, labels }
     }
 
     /// Returns the evaluated agents with their settings, results and cost; `None` for a tournament.
@@ -407,8 +414,8 @@ fn figures(read: &[Read]) -> Vec<RenderedFigure> {
         if plan.suite.figures.is_empty() || !seen.insert(digest) {
             continue;
         }
-        let same = read.iter().filter(|other| other.run.about.suite.digest == *digest);
-        let tables = same.filter_map(|other| {
+        let same = || read.iter().filter(|other| other.run.about.suite.digest == *digest);
+        let tables = same().filter_map(|other| {
             let plan = other.plan.as_ref()?;
             Some(table(&other.run.about.run, plan, &other.walk, &other.planned))
         });
@@ -417,6 +424,9 @@ fn figures(read: &[Read]) -> Vec<RenderedFigure> {
         let ground = FigureGround { rows: &rows, groups: &groups, pictures: &strips };
         for figure in &plan.suite.figures {
             let mut drawn = RenderedFigure::of(figure, &ground);
+            let notes = label_notes(figure, plan, &same().collect::<Vec<_>>());
+            let texts = std::iter::once(drawn.caption).chain(notes).filter(|text| !text.is_empty());
+            drawn.caption = texts.collect::<Vec<_>>().join(" ");
             drawn.headline = plan.suite.headline.as_ref() == Some(&figure.id);
             // Two suites may have figures with equal names.
             if out.iter().any(|other| other.id == drawn.id) {
@@ -426,6 +436,16 @@ fn figures(read: &[Read]) -> Vec<RenderedFigure> {
         }
     }
     out
+}
+
+/// Returns a note for each rubric whose labels the figure shows: the labelers in these runs, or how to add labels.
+fn label_notes(figure: &Figure, plan: &Plan, read: &[&Read]) -> Vec<String> {
+    let asks = figure.wishes().map(|wish| &wish.ask).filter(|ask| ask.id == LABELS.id);
+    let ids: BTreeSet<&str> = asks.filter_map(|ask| ask.args.get("rubric")?.as_str()).collect();
+    let lines: Vec<&LabelLine> = read.iter().flat_map(|read| &read.labels.lines).collect();
+    let runs: Vec<String> = read.iter().map(|read| read.run.about.folder()).collect();
+    let rubrics = plan.suite.rubrics.iter().filter(|rubric| ids.contains(rubric.id.as_str()));
+    rubrics.map(|rubric| labels::note(rubric, &lines, runs.first().map_or("RUN", String::as_str))).collect()
 }
 
 /// Returns a strip of pictures for each of the first finished matches of a part.

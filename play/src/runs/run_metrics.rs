@@ -6,11 +6,11 @@ use ludex_referee::read::RejectedRecord;
 use ludex_referee::result::GameResult;
 use ludex_referee::rows::{RowPart, Rows};
 use ludex_referee::suite::selection::MatchSelection;
-use ludex_report::labels;
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::metric_rows::{join, table};
 use ludex_report::scale::{self, RatingOptions};
 use ludex_report::tables;
+use ludex_report::tables::labels::LabelRow;
 use ludex_report::tables::marks::MarkRow;
 use ludex_report::tables::matches::MatchRow;
 use ludex_report::tables::moves::MoveRow;
@@ -18,30 +18,22 @@ use ludex_report::tables::ratings::RatingRow;
 
 use super::report_files::Read;
 
-/// Returns a metric of runs, as in their reports: the plan decides which matches count, and for whom. `labels` are added
-/// to the moves first ([`labels::put`]).
+/// Returns a metric of runs, as in their reports: the plan decides which matches count, and for whom.
 ///
 /// # Errors
-/// Returns an error for a run whose plan cannot be rebuilt, a metric that needs a plan that no run has, an unknown role
-/// in `select`, or invalid labels.
+/// Returns an error for a run whose plan cannot be rebuilt, a metric that needs a plan that no run has, or an unknown role
+/// in `select`.
 pub fn measure(
     runs: &[Archive],
     query: &MetricQuery,
     select: &MatchSelection,
-    labels: Option<&str>,
 ) -> anyhow::Result<(Vec<MetricResult>, Vec<RejectedRecord>)> {
     let read: Vec<Read> = runs.iter().map(|run| Read::of(run, query.marks())).collect();
     let results = |read: &Read| -> Vec<GameResult> {
         let games = if read.plan.is_some() { &read.planned } else { &read.games };
         games.iter().map(|game| game.result().clone()).collect()
     };
-    let mut games: Vec<Vec<GameResult>> = read.iter().map(results).collect();
-    if let Some(text) = labels {
-        let mut all: Vec<GameResult> = games.iter().flatten().cloned().collect();
-        labels::put(text, &mut all, |game| !game.replayed && game.reason.counts()).map_err(anyhow::Error::msg)?;
-        let mut labeled = all.into_iter();
-        games.iter_mut().for_each(|games| games.iter_mut().zip(&mut labeled).for_each(|(game, with)| *game = with));
-    }
+    let games: Vec<Vec<GameResult>> = read.iter().map(results).collect();
     // A role may have another agent in each run.
     let (mut tables, mut selected) = (Vec::new(), MatchSelection { opponent: Vec::new(), ..select.clone() });
     for (read, games) in read.iter().zip(&games) {
@@ -126,6 +118,11 @@ impl<'r> RunTables<'r> {
         let games = self.read.planned.iter().map(VerifiedRecord::record);
         let records = games.map(|record| (record.header.episode.as_str(), record)).collect();
         tables::moves::moves(&self.read.run.about.run, &self.rows(), &records)
+    }
+
+    /// Returns the rows of the table `labels`.
+    pub fn labels(&self) -> Vec<LabelRow> {
+        tables::labels::labels(&self.read.run.about.run, &self.rows(), &self.read.labels.lines)
     }
 
     /// Returns the rows of the table `ratings`.

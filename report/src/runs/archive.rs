@@ -15,7 +15,7 @@ use ludex_referee::read::{RawLine, RejectedRecord, Source, SourcedRecord};
 
 use super::bundle;
 use super::reported_calls::reported_calls;
-use super::run_files::{self, CALLS, CallLine, EPISODES, FILES, LOG, LogLine, RUN, SUITE};
+use super::run_files::{self, CALLS, CallLine, EPISODES, FILES, LABELS, LOG, LabelLine, LogLine, RUN, SUITE};
 use super::settings::RunSettings;
 use crate::runs::episode::{MatchPlace, episode_of};
 
@@ -33,6 +33,8 @@ pub struct Archive {
     pub calls: BTreeMap<String, Vec<CallLine>>,
     /// Calls of the episodes in which clients report calls: those of the journal, and the reported ones.
     reported: BTreeMap<String, Vec<CallLine>>,
+    /// Labels of decisions, in the order of the file.
+    pub labels: Vec<LabelLine>,
     pub log: Vec<LogLine>,
     /// Incomplete last lines, which are not faults of the run.
     pub truncated_lines: Vec<Source>,
@@ -118,6 +120,7 @@ impl Archive {
                 archive.reported.insert(episode.to_owned(), all);
             }
         }
+        archive.labels = archive.take(LABELS, |raw| Ok(LabelLine { line: raw.source.line, ..run_files::json(raw)? }));
         archive.log = archive.take(LOG, run_files::json);
         Ok(archive)
     }

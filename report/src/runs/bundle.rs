@@ -13,7 +13,7 @@ use flate2::bufread::GzDecoder;
 use ludex_referee::read::{RejectedRecord, Source};
 
 use super::describe::{LICENCE, about_run, program, sha256};
-use super::run_files::{ANSWERS, CALLS, EPISODES, FORMER_ANSWERS, LOG, RUN, SUITE};
+use super::run_files::{ANSWERS, CALLS, EPISODES, FORMER_ANSWERS, LABELS, LOG, RUN, SUITE};
 use super::settings::RunSettings;
 
 /// SHA-256 of all other files, in the format of `sha256sum`.
@@ -44,7 +44,7 @@ fn max_bytes(name: &str) -> Option<u64> {
     match name {
         SUMS | CARD | RUN | SUITE => Some(16 << 20),
         REPORT | PAGE | LOG | SEASON | TABLE => Some(256 << 20),
-        EPISODES | CALLS | ANSWERS | FORMER_ANSWERS => Some(4 << 30),
+        EPISODES | CALLS | ANSWERS | FORMER_ANSWERS | LABELS => Some(4 << 30),
         run if run.ends_with(PACKED) => Some(4 << 30),
         _ => None,
     }
@@ -208,6 +208,7 @@ pub fn card(run: &RunSettings, files: &Files) -> String {
         EPISODES => format!("{} match records, one per line", lines(EPISODES)),
         CALLS => format!("{} model calls, one per line", lines(CALLS)),
         ANSWERS | FORMER_ANSWERS => format!("{} cached replies, one per line", lines(name)),
+        LABELS => format!("labels of decisions in {} lines", lines(LABELS)),
         LOG => "log of the run: starts, stops and failures".to_owned(),
         "report.html" | "report.json" => "ratings and results".to_owned(),
         _ => String::new(),

@@ -28,8 +28,10 @@ pub const LOG: &str = "log.jsonl";
 pub const ANSWERS: &str = "answers.jsonl";
 /// Cached replies in runs that the version before 0.1.0 started.
 pub const FORMER_ANSWERS: &str = "once.jsonl";
+/// Labels of decisions, one line per decision and labeler.
+pub const LABELS: &str = "labels.jsonl";
 /// Files of a run. All files except the first may be missing.
-pub const FILES: [&str; 7] = [RUN, SUITE, EPISODES, CALLS, ANSWERS, FORMER_ANSWERS, LOG];
+pub const FILES: [&str; 8] = [RUN, SUITE, EPISODES, CALLS, ANSWERS, FORMER_ANSWERS, LABELS, LOG];
 
 /// Number of a call of a seat: the turn, the attempt in the turn and the call in the attempt, each from 0. The text
 /// form is `turn.attempt.step`.
@@ -98,6 +100,39 @@ pub struct CallLine {
     pub seat: usize,
     pub key: CallKey,
     pub call: Call,
+}
+
+/// Line of `labels.jsonl`: the labels that a labeler gave to a decision.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LabelLine {
+    /// Number of the line in the file, from 1.
+    #[serde(skip)]
+    pub line: usize,
+    pub episode: String,
+    pub seat: usize,
+    /// Index of the seat's own turn, from 0, as in records.
+    pub turn: u32,
+    /// Id of the rubric.
+    pub rubric: String,
+    /// Labels of the rubric; empty if none applies.
+    pub labels: Vec<String>,
+    /// Labeler: `judge:NAME` or `person:NAME`.
+    pub by: String,
+    /// Time in RFC 3339.
+    pub at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Decision of a run: the episode, the seat, and the index of the seat's own turn.
+pub type DecisionKey = (String, usize, u32);
+
+impl LabelLine {
+    /// Returns the decision of the line.
+    pub fn key(&self) -> DecisionKey {
+        (self.episode.clone(), self.seat, self.turn)
+    }
 }
 
 /// Line of `log.jsonl`: an event of the run.

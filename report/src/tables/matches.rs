@@ -75,7 +75,7 @@ impl TableRow for MatchRow {
 }
 
 /// Place of a seat in the plan, for rows of several tables.
-pub(super) struct Seated<'t> {
+pub(crate) struct Seated<'t> {
     pub game: &'t MetricMatch<'t>,
     pub seat: usize,
     pub part: &'t str,
@@ -87,7 +87,7 @@ pub(super) struct Seated<'t> {
 }
 
 /// Returns the seats of all matches, in the order of the plan.
-pub(super) fn seats<'t>(rows: &'t Rows<'t>) -> Vec<Seated<'t>> {
+pub(crate) fn seats<'t>(rows: &'t Rows<'t>) -> Vec<Seated<'t>> {
     let all = rows.of_all();
     let counting = |agent: usize| {
         let own = rows.of_agent(agent);

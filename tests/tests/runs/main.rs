@@ -6,6 +6,7 @@ mod deals;
 mod excerpts;
 mod faults;
 mod fields;
+mod labels;
 mod models;
 mod once;
 mod policies;

@@ -52,6 +52,11 @@ impl Small {
         assert_eq!(all["end"], "done", "{}", ran.err);
 
         let suite = Suite::parse(&text, &ludex_games::builtin()).unwrap();
+        // A stub labels a sample, so that the figures of labels have numbers.
+        for rubric in &suite.rubrics {
+            let line = ["label", "r", "--rubric", &rubric.id, "--judge", &models[0], "--sample", "30"];
+            assert!(place.ludex(&line).well().contains("by judge:strong"));
+        }
         self.kept_report_has_the_numbers_of_the_run(&suite, &place);
         self.metrics(&suite, &all);
         self.rated_metrics_equal_those_of_the_run(&suite, &all, &place);

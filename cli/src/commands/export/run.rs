@@ -95,7 +95,8 @@ fn export(run: &Archive, chosen: &[&SourcedRecord], args: &Args) -> anyhow::Resu
 
 /// Returns a table that follows the run's plan; `None` for the other tables.
 fn tidy(run: &Archive, args: &Args) -> anyhow::Result<Option<Export>> {
-    let planned = [ExportTable::Matches, ExportTable::Moves, ExportTable::Marks, ExportTable::Ratings];
+    let planned =
+        [ExportTable::Matches, ExportTable::Moves, ExportTable::Marks, ExportTable::Labels, ExportTable::Ratings];
     if !planned.contains(&args.table) {
         return Ok(None);
     }
@@ -106,6 +107,7 @@ fn tidy(run: &Archive, args: &Args) -> anyhow::Result<Option<Export>> {
     let (export, _) = match args.table {
         ExportTable::Moves => table(run, args.format, (tables.moves(), none()))?,
         ExportTable::Marks => table(run, args.format, (tables.marks(), none()))?,
+        ExportTable::Labels => table(run, args.format, (tables.labels(), none()))?,
         ExportTable::Ratings => table(run, args.format, (tables.ratings(), none()))?,
         _ => table(run, args.format, (tables.matches(), none()))?,
     };

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use ludex_play::runs::run_metrics;
-use ludex_referee::GameResult;
 use ludex_referee::metric::{MetricQuery, MetricResult, MetricSpec, Value, value};
 use ludex_referee::suite::selection::MatchSelection;
 use ludex_report::import::{Import, ImportFormat};
-use ludex_report::{labels, scale};
+use ludex_report::scale;
 use serde_json::json;
 
 use super::Args;
@@ -34,9 +33,6 @@ pub(super) struct MetricArgs {
     /// Treat A against B and B against A as different pairings
     #[arg(long, requires = "from_table")]
     directed: bool,
-    /// Read move labels for the metric `labels` from this file of JSON lines {episode, seat, turn, label}
-    #[arg(long, value_name = "FILE", requires = "metric", conflicts_with = "from_table")]
-    labels: Option<PathBuf>,
 }
 
 impl MetricArgs {
@@ -82,22 +78,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 fn measure_records(args: &Args, query: &MetricQuery) -> anyhow::Result<Vec<MetricResult>> {
     let own = &args.metric;
     let select = MatchSelection::parse(&own.conditions).map_err(anyhow::Error::msg)?;
-    let labels = own
-        .labels
-        .as_ref()
-        .map(|file| fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display())));
-    let labels = labels.transpose()?;
-    let in_labels = || own.labels.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     ensure!(query.metric.id != "level" || select.level.is_empty(), "level: expected all levels, got --where level");
     if let Some(runs) = args.from.runs()? {
         ensure!(args.rating.is_default(), "--game, --unrated, --anchor: expected files of records, got a run");
-        let measured = run_metrics::measure(&runs, query, &select, labels.as_deref());
-        let (found, refused) = if labels.is_some() { measured.with_context(in_labels)? } else { measured? };
+        let (found, refused) = run_metrics::measure(&runs, query, &select)?;
         records::warn(&refused);
         return Ok(found);
     }
     let options = args.rating.options()?;
-    let (mut good, _) = args.rating.read(&args.from, &options, query.marks())?;
+    let (good, _) = args.rating.read(&args.from, &options, query.marks())?;
     if let Some(run) = good.iter().find_map(|game| game.run.as_ref()) {
         bail!(
             "the records belong to the run {run:?}, whose plan decides what counts: expected its name, folder or bundle"
@@ -108,10 +97,6 @@ fn measure_records(args: &Args, query: &MetricQuery) -> anyhow::Result<Vec<Metri
         "{} needs the cycles or levels of a plan, which records do not have: expected a run of a suite",
         query.metric.id
     );
-    if let Some(text) = labels {
-        let counts = |game: &GameResult| options.discards(game).is_none();
-        labels::put(&text, &mut good, counts).map_err(|why| anyhow::anyhow!("{}: {why}", in_labels()))?;
-    }
     Ok(query.everywhere(&select.of(&scale::rows(&good, &options))))
 }
 

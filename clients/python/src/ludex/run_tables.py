@@ -14,7 +14,7 @@ from .errors import LudexError
 from .optional_imports import import_optional
 from .process import find_program
 
-Table = Literal["matches", "moves", "marks", "decisions", "calls", "ratings", "episodes"]
+Table = Literal["matches", "moves", "marks", "decisions", "calls", "labels", "ratings", "episodes"]
 Library = Literal["pandas", "polars"]
 
 
@@ -110,6 +110,11 @@ class RunTables:
     def marks(self) -> Any:
         """Marks of the moves as a ``pandas.DataFrame``: the input of most metrics."""
         return self.frame("marks")
+
+    @property
+    def labels(self) -> Any:
+        """Labels of decisions as a ``pandas.DataFrame``: a row for each labeler and label."""
+        return self.frame("labels")
 
     @property
     def ratings(self) -> Any:

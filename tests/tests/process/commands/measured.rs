@@ -63,21 +63,12 @@ fn rate_metric_prints_values_of_imported_tables() {
 }
 
 #[test]
-fn rate_command_computes_metrics_of_marks_and_labels() {
+fn rate_command_computes_metrics_of_marks() {
     let at = tempfile::tempdir().unwrap();
     let seats = ["--seat", "random", "--seat", "anchor level=1"];
     let play = [&["match", "connect_four"][..], &seats, &["--blocks", "1", "--out", "games.jsonl"]].concat();
     ludex(at.path(), &play).well();
-    let records = fs::read_to_string(at.path().join("games.jsonl")).unwrap();
-    let first: serde_json::Value = serde_json::from_str(records.lines().next().unwrap()).unwrap();
-    let label = json!({"episode": first["episode"], "seat": 0, "turn": 1, "label": "endgame"});
-    fs::write(at.path().join("labels.jsonl"), format!("{label}\n")).unwrap();
     let rate = |args: &[&str]| ludex(at.path(), &[&["rate", "games.jsonl", "--unrated"], args].concat());
     let told = rate(&["--metric", "share", "--metric-arg", "of=missed_win", "--json"]).json();
     assert_eq!(told["values"][0]["kind"], "shares", "{told}");
-    let told = rate(&["--metric", "labels", "--labels", "labels.jsonl", "--json"]).json();
-    assert_eq!(told["values"][0]["value"][0][0], "endgame");
-    fs::write(at.path().join("labels.jsonl"), "{\"episode\": \"x\"}\n").unwrap();
-    let err = rate(&["--metric", "labels", "--labels", "labels.jsonl"]).fails();
-    assert!(err.contains("labels.jsonl: line 1: missing field"), "{err}");
 }
