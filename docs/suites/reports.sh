@@ -31,6 +31,10 @@ for suite in "${suites[@]}"; do
     title=$("$ludex" suites "$suite" --json | sed -n 's/^ *"title": "\(.*\)",*$/\1/p' | head -n 1)
     "$ludex" evaluate --data "$data" --suite "$suite" --run "$suite" --scale "$scale" \
         --agent random --agent "anchor level=1" --agent strong --agent weak --json >/dev/null
+    # Figures of labels have labels by a stub, which chooses them at random.
+    if grep -q '^\[\[rubric\]\]' "referee/suites/$suite.toml"; then
+        "$ludex" label "$suite" --data "$data" --judge strong --sample 200 >/dev/null
+    fi
     rm -rf "docs/suites/reports/$suite"
     "$ludex" rate "$suite" --data "$data" --report "docs/suites/reports/$suite.md" --title "$title: kept run"
 done
