@@ -11,6 +11,7 @@ pub mod data;
 mod graph;
 mod hexbin;
 mod lines;
+pub mod match_filter;
 mod matrix;
 mod radar;
 pub mod resolve;

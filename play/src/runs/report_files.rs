@@ -394,6 +394,7 @@ fn head_summaries(plan: &Plan, results: &[PartResult]) -> Vec<HeadSummary> {
             title: if more.is_empty() { title.to_owned() } else { format!("{title} ({})", more.join("; ")) },
             summary: summary.id.clone(),
             digits: metric.map_or(SCORE_RATE.digits, |metric| metric.digits),
+            opponents: summary.select.opponent.clone(),
             scores: of.map(mean).collect(),
         }
     };

@@ -5,6 +5,8 @@ use ludex_referee::metric::value::{Graph, Point, Quantiles};
 use ludex_referee::suite::figure::Highlight;
 use serde::Serialize;
 
+use super::match_filter::MatchFilter;
+
 /// Title, unit and precision of a number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Axis {
@@ -47,6 +49,12 @@ pub struct Grid {
     /// Rule that selects the highlighted number of each column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highlight: Option<Highlight>,
+    /// Matches behind the numbers of each row; rows without a filter have no links.
+    #[serde(skip)]
+    pub row_matches: Vec<MatchFilter>,
+    /// Links of the cells to their matches, which the renderer of a page sets; empty without links.
+    #[serde(skip)]
+    pub links: Vec<Vec<Option<String>>>,
 }
 
 /// Column of a grid.
@@ -65,6 +73,9 @@ pub struct GridColumn {
     /// Index of the series, equal on all pages of the figure, which determines the color; default: the column's index.
     #[serde(skip)]
     pub series: Option<usize>,
+    /// Matches behind the numbers of the column.
+    #[serde(skip)]
+    pub matches: MatchFilter,
 }
 
 impl GridColumn {
@@ -84,6 +95,26 @@ impl Grid {
     pub(crate) fn column(&self, at: usize) -> impl Iterator<Item = (usize, Measurement)> + '_ {
         let rows = self.cells.len() - self.margin_rows.min(self.cells.len());
         self.cells[..rows].iter().enumerate().filter_map(move |(row, cells)| Some((row, (*cells.get(at)?)?)))
+    }
+
+    /// Sets the links of all numbers, as `link` gives them for the matches of `page`, the row and the column.
+    pub(crate) fn link(&mut self, page: &MatchFilter, link: impl Fn(&MatchFilter) -> Option<String>) {
+        let row = |own: &MatchFilter| {
+            let rows = page.clone().and(own);
+            self.columns.iter().map(|column| link(&rows.clone().and(&column.matches))).collect()
+        };
+        self.links = self.row_matches.iter().map(row).collect();
+    }
+
+    /// Returns the link of a cell.
+    pub(crate) fn link_at(&self, row: usize, column: usize) -> Option<&str> {
+        self.links.get(row)?.get(column)?.as_deref()
+    }
+
+    /// Returns all numbers with their row and column, row by row.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = (usize, usize, Measurement)> + '_ {
+        let places = (0..self.rows.len()).flat_map(|r| (0..self.columns.len()).map(move |c| (r, c)));
+        places.filter_map(|(r, c)| Some((r, c, self.at(r, c)?)))
     }
 
     /// Returns the number of a cell.

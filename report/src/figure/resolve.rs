@@ -9,6 +9,7 @@ use ludex_referee::suite::figure::{Along, Figure, FigureKind, FigureMetric, High
 use super::data::{
     Arrows, Axis, Boxes, ChartLine, Data, Fit, Grid, GridColumn, LineChart, NamedBox, PointGroup, Points, Strip,
 };
+use super::match_filter::MatchFilter;
 
 /// Drawing of a figure.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -16,6 +17,16 @@ pub struct FigurePage {
     /// Subject of the drawing, if the figure has several drawings; empty for a single drawing.
     pub name: String,
     pub data: Data,
+    /// Matches behind the numbers of the page.
+    #[serde(skip)]
+    pub matches: MatchFilter,
+}
+
+impl FigurePage {
+    /// Returns the only page of a figure.
+    pub fn only(data: Data) -> Vec<FigurePage> {
+        vec![FigurePage { name: String::new(), data, matches: MatchFilter::default() }]
+    }
 }
 
 /// Source data of figures.
@@ -42,10 +53,34 @@ struct Spot {
     pooled: bool,
 }
 
+impl Spot {
+    /// Returns the conditions on the matches of the subject.
+    fn matches(&self, rows: &Rows) -> MatchFilter {
+        let all = self.parts.len() == rows.parts().len();
+        let parts = self.parts.iter().filter(|_| !all).map(|&part| rows.parts()[part].id.clone());
+        MatchFilter {
+            agent: self.agent.clone(),
+            variant: self.variant.clone().filter(|variant| !variant.is_empty()),
+            opponents: self.opponent.iter().map(|&who| rows.agents()[who].name.clone()).collect(),
+            parts: parts.collect(),
+            level: self.level,
+        }
+    }
+}
+
 /// Item of an axis: a row, column, color or page.
 struct Item {
     title: String,
     set: Box<dyn Fn(&mut Spot)>,
+}
+
+impl Item {
+    /// Returns the conditions that the item adds.
+    fn matches(&self, rows: &Rows) -> MatchFilter {
+        let mut spot = Spot::default();
+        (self.set)(&mut spot);
+        spot.matches(rows)
+    }
 }
 
 /// Resolved metric of a figure.
@@ -158,6 +193,7 @@ impl Resolver<'_> {
                     FigurePage {
                         name: heads.map(String::as_str).collect::<Vec<_>>().join(", "),
                         data: Data::Strip(strip),
+                        matches: MatchFilter::default(),
                     }
                 };
                 let pages: Vec<FigurePage> = strips.map(page).collect();
@@ -167,7 +203,12 @@ impl Resolver<'_> {
                 Data::Strip(Strip::default())
             }
         };
-        vec![FigurePage { name, data }]
+        let opponents = self.figure.select.opponent.clone();
+        let mut matches = MatchFilter { opponents, ..MatchFilter::default() }.and(&spot.matches(self.ground.rows));
+        if let [variant] = self.figure.select.variant.as_slice() {
+            matches.variant = matches.variant.or_else(|| Some(variant.clone()));
+        }
+        vec![FigurePage { name, data, matches }]
     }
 
     /// Returns the items of an axis.
@@ -258,6 +299,7 @@ impl Resolver<'_> {
             rows: rows.iter().map(|row| row.title.clone()).collect(),
             cells: vec![Vec::new(); rows.len()],
             highlight: self.figure.highlight,
+            row_matches: rows.iter().map(|row| row.matches(self.ground.rows)).collect(),
             ..Grid::default()
         };
         // Metrics with equal titles are one kind of number: their columns have a common mean.
@@ -271,7 +313,9 @@ impl Resolver<'_> {
                 let found: Vec<Numbers> = rows.iter().map(|row| self.cell_of(known, spot, [column, row])).collect();
                 // The names come from all rows of the column.
                 for name in distinct(found.iter().flatten().map(|(name, _)| name.clone())) {
-                    out.columns.push(head(&column.title, known, several, &name));
+                    let mut own = head(&column.title, known, several, &name);
+                    own.matches = column.matches(self.ground.rows);
+                    out.columns.push(own);
                     for (cells, numbers) in out.cells.iter_mut().zip(&found) {
                         cells.push(numbers.iter().find(|(own, _)| *own == name).map(|(_, m)| *m));
                     }

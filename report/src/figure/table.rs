@@ -69,6 +69,10 @@ pub(super) fn html(grid: &Grid, title: &str, cell: CellText) -> String {
             };
             // Both `class` and `attributes` may set a class; the class in `attributes` takes precedence.
             let class = if attributes.contains("class=") { "" } else { class };
+            let text = match grid.link_at(r, c) {
+                Some(href) => format!("<a href=\"{}\">{text}</a>", escape(href)),
+                None => text,
+            };
             let _ = write!(out, "<td{class}{attributes}>{text}</td>");
         }
         out.push_str("</tr>\n");

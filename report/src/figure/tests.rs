@@ -384,7 +384,11 @@ fn latex_table_has_the_numbers_of_the_page() {
 
 #[test]
 fn figure_has_files_of_each_format() {
-    let page = |name: &str| resolve::FigurePage { name: name.into(), data: Data::Grid(grid(2)) };
+    let page = |name: &str| resolve::FigurePage {
+        name: name.into(),
+        data: Data::Grid(grid(2)),
+        matches: match_filter::MatchFilter::default(),
+    };
     let mut drawn = RenderedFigure {
         id: "f1".into(),
         title: "F".into(),

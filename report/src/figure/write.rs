@@ -37,6 +37,11 @@ impl Data {
     /// Returns the numbers as an HTML table, rounded for display.
     pub(crate) fn to_table(&self) -> String {
         let (mut head, mut rows) = self.rows();
+        let links: Vec<Option<&str>> = match self {
+            Data::Grid(grid) => grid.numbers().map(|(r, c, _)| grid.link_at(r, c)).collect(),
+            _ => Vec::new(),
+        };
+        let value = head.iter().position(|name| *name == "value");
         if let Data::Points(points) = self
             && !points.labels_differ()
         {
@@ -46,12 +51,20 @@ impl Data {
         }
         let head: String =
             head.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(&name.replace('_', " ")))).collect();
-        let cell = |(k, cell): (usize, &Cell)| {
+        let cell = |k: usize, cell: &Cell, link: Option<&str>| {
             let text = escape(&cell.short());
-            if k == 0 { format!("<th scope=\"row\">{text}</th>") } else { format!("<td>{text}</td>") }
+            match link.filter(|_| value == Some(k)) {
+                Some(href) => format!("<td><a href=\"{}\">{text}</a></td>", escape(href)),
+                None if k == 0 => format!("<th scope=\"row\">{text}</th>"),
+                None => format!("<td>{text}</td>"),
+            }
         };
-        let row = |row: &Vec<Cell>| format!("<tr>{}</tr>\n", row.iter().enumerate().map(cell).collect::<String>());
-        let body: String = rows.iter().take(SHOWN).map(row).collect();
+        let row = |(at, row): (usize, &Vec<Cell>)| {
+            let link = links.get(at).copied().flatten();
+            let cells = row.iter().enumerate().map(|(k, own)| cell(k, own, link));
+            format!("<tr>{}</tr>\n", cells.collect::<String>())
+        };
+        let body: String = rows.iter().take(SHOWN).enumerate().map(row).collect();
         let rest = rows.len().saturating_sub(SHOWN);
         let more = if rest > 0 {
             format!("<p class=\"soft\">{rest} more rows are in the CSV file.</p>\n")
@@ -73,15 +86,13 @@ impl Data {
         let name = |text: &str| Cell::Text(text.to_owned());
         match self {
             Data::Grid(grid) => {
-                let mut rows = Vec::new();
-                for (r, row) in grid.rows.iter().enumerate() {
-                    for (c, column) in grid.columns.iter().enumerate() {
-                        let Some(m) = grid.at(r, c) else { continue };
-                        let mut cells = vec![name(row), name(&column.under), name(&column.name)];
-                        cells.extend(measure(&m, column.axis.digits));
-                        rows.push(cells);
-                    }
-                }
+                let row = |(r, c, m): (usize, usize, Measurement)| {
+                    let column = &grid.columns[c];
+                    let mut cells = vec![name(&grid.rows[r]), name(&column.under), name(&column.name)];
+                    cells.extend(measure(&m, column.axis.digits));
+                    cells
+                };
+                let rows = grid.numbers().map(row).collect();
                 (vec!["row", "under", "column", "value", "low", "high", "n"], rows)
             }
             Data::Lines(data) => {

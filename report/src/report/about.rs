@@ -73,6 +73,9 @@ pub struct HeadSummary {
     pub title: String,
     /// Number of decimals for display.
     pub digits: usize,
+    /// Names of the opponents whose matches the mean covers; empty for all.
+    #[serde(skip)]
+    pub opponents: Vec<String>,
     /// Mean of each agent.
     pub scores: Vec<HeadMean>,
 }

@@ -7,6 +7,7 @@ use super::Report;
 use super::shares::{mean_share, scored};
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn, PointGroup, Points};
+use crate::figure::match_filter::MatchFilter;
 use crate::figure::resolve::FigurePage;
 
 pub(super) const COST: &str = "cost";
@@ -87,7 +88,14 @@ fn table(rows: &[String], scores: &[Option<Measurement>], costs: &[Option<MatchC
         }
         cells
     });
-    let cells = cells.collect();
+    let grid = Grid {
+        corner: "Agent".into(),
+        rows: rows.to_vec(),
+        row_matches: rows.iter().map(|name| MatchFilter::of_agent(name)).collect(),
+        columns,
+        cells: cells.collect(),
+        ..Grid::default()
+    };
     RenderedFigure {
         id: COST.into(),
         title: "Cost per match".into(),
@@ -96,10 +104,7 @@ fn table(rows: &[String], scores: &[Option<Measurement>], costs: &[Option<MatchC
         caption: "The mean score over all parts, and the mean cost of an agent per match that ended: the seconds of its turns, and the \
                   calls, tokens and US dollars of a language model, including matches that do not count."
             .into(),
-        pages: vec![FigurePage {
-            name: String::new(),
-            data: Data::Grid(Grid { corner: "Agent".into(), rows: rows.to_vec(), columns, cells, ..Grid::default() }),
-        }],
+        pages: FigurePage::only(Data::Grid(grid)),
         measures: Vec::new(),
     }
 }
@@ -147,7 +152,7 @@ fn frontier(rows: &[String], scores: &[Option<Measurement>], costs: &[Option<Mat
         caption: "The mean score of each agent over all parts, against its mean cost per match, on a logarithmic scale. The line connects \
                   the agents that no cheaper agent surpasses. Agents without this cost are omitted."
             .into(),
-        pages: vec![FigurePage { name: String::new(), data: Data::Points(data) }],
+        pages: FigurePage::only(Data::Points(data)),
         measures: Vec::new(),
     })
 }

@@ -7,8 +7,13 @@ use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use super::Report;
-use super::about::SiteLinks;
+use super::about::{HeadAgent, SiteLinks};
+use super::cost::{COST, FRONTIER};
 use super::overview::{LEADERBOARD, OVERALL, SUMMARIES, names};
+use super::wordings::WORDINGS;
+use crate::figure::data::Data;
+use crate::figure::match_filter::MatchFilter;
+use crate::figure::resolve::FigurePage;
 use crate::figure::{RenderedFigure, STYLE};
 use crate::page;
 use crate::scale::Scale;
@@ -30,12 +35,13 @@ pub(super) fn page(report: &Report, site: Option<&SiteLinks>) -> String {
         report.scales.iter().map(|s| s.crosstable.iter().map(|r| r.iter().map(cell).collect()).collect()).collect();
     let (headlines, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
         report.figures.iter().partition(|figure| figure.headline);
-    let (boards, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
-        figures.into_iter().partition(|figure| [LEADERBOARD, SUMMARIES].contains(&figure.id.as_str()));
+    let (boards, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) = figures
+        .into_iter()
+        .partition(|figure| [LEADERBOARD, SUMMARIES, WORDINGS, COST, FRONTIER].contains(&figure.id.as_str()));
     let (overall, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
         figures.into_iter().partition(|figure| figure.id == OVERALL);
     let [headlines, overall, boards, figures] = [headlines, overall, boards, figures]
-        .map(|of| Value::from(Serde(of.into_iter().map(figure_view).collect::<Vec<FigureView>>())));
+        .map(|of| Value::from(Serde(of.into_iter().map(|f| figure_view(report, f)).collect::<Vec<FigureView>>())));
     let links: Vec<Vec<Link>> = report.scales.iter().map(|scale| links(report, scale)).collect();
     let context = context! {
         style => Value::from_safe_string(STYLE.to_owned()),
@@ -83,11 +89,13 @@ struct PageView {
     numbers: String,
 }
 
-fn figure_view(figure: &RenderedFigure) -> FigureView {
-    let page = |page: &crate::figure::resolve::FigurePage| PageView {
-        name: page.name.clone(),
-        drawing: figure.draw(page),
-        numbers: page.data.to_table(),
+fn figure_view(report: &Report, figure: &RenderedFigure) -> FigureView {
+    let page = |page: &FigurePage| {
+        let mut page = page.clone();
+        if let Data::Grid(grid) = &mut page.data {
+            grid.link(&page.matches, |matches| matches_link(report, matches));
+        }
+        PageView { name: page.name.clone(), drawing: figure.draw(&page), numbers: page.data.to_table() }
     };
     FigureView {
         id: figure.id.clone(),
@@ -106,6 +114,18 @@ struct Link {
     what: String,
 }
 
+/// Returns the link to the list of matches in the first run of the agent that has transcripts; `None` without an agent and a
+/// part.
+fn matches_link(report: &Report, matches: &MatchFilter) -> Option<String> {
+    let name = matches.agent.as_ref()?;
+    let plays = |agent: &HeadAgent| {
+        agent.name == *name || agent.name.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with([' ', '(']))
+    };
+    let runs = report.runs.iter().filter(|run| run.agents.iter().any(plays));
+    let folder = runs.filter_map(|run| run.transcripts.as_ref()).next()?;
+    Some(format!("{folder}/index.html#{}", matches.fragment()))
+}
+
 /// Maximum number of links to single matches of a part.
 const LINKS: usize = 200;
 
@@ -117,7 +137,7 @@ fn links(report: &Report, scale: &Scale) -> Vec<Link> {
         let own: Vec<_> = run.matches.iter().filter(|m| Some(&m.part) == scale.part.as_ref()).collect();
         if let (Some(part), true) = (&scale.part, own.len() > LINKS) {
             let what = format!("{} matches of {part}", count(own.len() as u64));
-            out.push(Link { href: format!("{folder}/index.html#{part}"), what });
+            out.push(Link { href: format!("{folder}/index.html#{}", MatchFilter::of_part(part).fragment()), what });
             continue;
         }
         let href = |m: &super::about::HeadMatch| format!("{folder}/{}", page_name(&m.episode, 0));

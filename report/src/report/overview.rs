@@ -10,6 +10,7 @@ use super::shares::{mean_share, scored, share};
 use super::{PairedDifference, Report, cost, wordings};
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn};
+use crate::figure::match_filter::MatchFilter;
 use crate::figure::resolve::FigurePage;
 use crate::scale::{AgentRow, Scale};
 
@@ -108,13 +109,21 @@ fn overall(report: &Report, agents: &[&str], rows: &[String]) -> RenderedFigure 
         let twice = parts.iter().any(|other| other.1 == part && other.0 != suite);
         if twice { format!("{suite}: {part}") } else { part.to_owned() }
     };
-    let column = |name: String| GridColumn { name, axis: axis.clone(), ..GridColumn::default() };
+    let of_parts = || parts.iter().map(|(_, part)| MatchFilter::of_part(part));
+    let of_agents = || agents.iter().map(|name| MatchFilter::of_agent(name));
+    let column = |(name, matches): (String, MatchFilter)| GridColumn {
+        name,
+        axis: axis.clone(),
+        matches,
+        ..GridColumn::default()
+    };
     let (kind, grid) = if agents.len() <= BARS {
         let cells = parts.iter().map(|&part| agents.iter().map(|name| share(report, part, name)).collect());
         let grid = Grid {
             corner: "Part".into(),
             rows: parts.iter().map(title).collect(),
-            columns: rows.iter().cloned().map(column).collect(),
+            row_matches: of_parts().collect(),
+            columns: rows.iter().cloned().zip(of_agents()).map(column).collect(),
             cells: cells.collect(),
             ..Grid::default()
         };
@@ -124,7 +133,8 @@ fn overall(report: &Report, agents: &[&str], rows: &[String]) -> RenderedFigure 
         let grid = Grid {
             corner: "Agent".into(),
             rows: rows.to_vec(),
-            columns: parts.iter().map(title).map(column).collect(),
+            row_matches: of_agents().collect(),
+            columns: parts.iter().map(title).zip(of_parts()).map(column).collect(),
             cells: cells.collect(),
             ..Grid::default()
         };
@@ -138,7 +148,7 @@ fn overall(report: &Report, agents: &[&str], rows: &[String]) -> RenderedFigure 
         caption: "The share of the points in each part, with 95 % intervals. Games without winners and losers have no share. \
                   Agents that played only one of several parts appear only in the suite's figures."
             .into(),
-        pages: vec![FigurePage { name: String::new(), data: Data::Grid(grid) }],
+        pages: FigurePage::only(Data::Grid(grid)),
         measures: Vec::new(),
     }
 }
@@ -154,7 +164,8 @@ fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Rend
             let at = columns.iter().position(|known| known.name == summary.title && known.under == under);
             let at = at.unwrap_or_else(|| {
                 let axis = Axis { title: summary.title.clone(), unit: String::new(), digits: summary.digits };
-                columns.push(GridColumn { under, name: summary.title.clone(), axis, ..GridColumn::default() });
+                let matches = MatchFilter { opponents: summary.opponents.clone(), ..MatchFilter::default() };
+                columns.push(GridColumn { under, name: summary.title.clone(), axis, matches, ..GridColumn::default() });
                 cells.iter_mut().for_each(|cells| cells.push(None));
                 columns.len() - 1
             });
@@ -165,14 +176,21 @@ fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Rend
         }
     }
     add_parts(&mut columns, &mut cells);
-    let data = Data::Grid(Grid { corner: "Agent".into(), rows, columns, cells, ..Grid::default() });
+    let data = Data::Grid(Grid {
+        corner: "Agent".into(),
+        row_matches: agents.iter().map(|name| MatchFilter::of_agent(name)).collect(),
+        rows,
+        columns,
+        cells,
+        ..Grid::default()
+    });
     (!data.is_empty()).then(|| RenderedFigure {
         id: SUMMARIES.into(),
         title: "Means over parts".into(),
         headline: false,
         kind: "table".into(),
         caption: "The suite's summaries: the mean of a metric over the parts in which the agent has a value.".into(),
-        pages: vec![FigurePage { name: String::new(), data }],
+        pages: FigurePage::only(data),
         measures: Vec::new(),
     })
 }
@@ -199,7 +217,7 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>, paired: Pair
         name: name.to_owned(),
         axis: Axis { title: name.to_owned(), unit: String::new(), digits },
         plain: !["Rating", "Score"].contains(&name),
-        series: None,
+        ..GridColumn::default()
     };
     let whole = |n: u64| Some(Measurement::plain(n as f64, n));
     let mut columns = vec![
@@ -234,6 +252,7 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>, paired: Pair
         {
             if found.iter().any(Option::is_some) {
                 let mut column = column(&under, name, digits);
+                column.matches = scale.part.as_deref().map(MatchFilter::of_part).unwrap_or_default();
                 column.plain |= !leads(&found, |pair| paired(scale.part.as_deref(), pair.map(|k| agents[k])));
                 columns.push(column);
                 cells.iter_mut().zip(found).for_each(|(cells, found)| cells.push(found));
@@ -250,17 +269,15 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>, paired: Pair
                   Blocks for \u{b1}30: number of blocks for an interval of 30 points to either side, in the game that needs the \
                   most blocks."
             .into(),
-        pages: vec![FigurePage {
-            name: String::new(),
-            data: Data::Grid(Grid {
+        pages: FigurePage::only(Data::Grid(Grid {
                 corner: "Agent".into(),
+                row_matches: agents.iter().map(|name| MatchFilter::of_agent(name)).collect(),
                 rows,
                 columns,
                 cells,
                 highlight: Some(Highlight::Best),
                 ..Grid::default()
-            }),
-        }],
+            })),
         measures: Vec::new(),
     }
 }

@@ -209,6 +209,7 @@ pub(crate) fn with_runs() -> Report {
             summary: "nra".into(),
             title: "NRA".into(),
             digits: 3,
+            opponents: vec!["them".into()],
             scores: vec![mean("<b>&co", 0.25), mean("mcts, 100", -0.5)],
         }],
         transcripts: Some("transcripts-first".into()),
@@ -384,6 +385,8 @@ fn report_of_runs_has_details_leaderboard_contents_and_valid_links() {
         "0.1250 US dollars; 1.5 hours of waiting",
         "id=\"figure-leaderboard\"",
         "<a href=\"#figure-leaderboard\">Leaderboard of all games</a>",
+        "<a href=\"transcripts-first/index.html#agent=mcts%2C%20100&amp;part=ttt\">0.75",
+        "<a href=\"transcripts-first/index.html#agent=mcts%2C%20100&amp;opponent=them\">\u{2212}0.500</a>",
         "<a href=\"transcripts-first&#x2f;m-first.ttt.0-1.0.0.html\">a 1 \u{2013} b 0</a>",
     ] {
         assert!(html.contains(text), "{text}\n{html}");

@@ -78,10 +78,7 @@ pub(super) fn figure(report: &Report) -> Option<RenderedFigure> {
         caption: "The mean score over wordings with a 95 % interval that covers other wordings of this kind, the standard deviation \
                   between wordings beyond that of seeds, and the standard deviation of the score of one wording over seeds."
             .into(),
-        pages: vec![FigurePage {
-            name: String::new(),
-            data: Data::Grid(Grid { corner: "Agent".into(), rows, columns, cells, ..Grid::default() }),
-        }],
+        pages: FigurePage::only(Data::Grid(Grid { corner: "Agent".into(), rows, columns, cells, ..Grid::default() })),
         measures: vec![[
             "Variance by wording".into(),
             "max(0, S^2 - mean v), S^2 the variance of the k means of the wordings, v the variance of a mean over seeds; the interval is \

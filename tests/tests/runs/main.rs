@@ -8,6 +8,7 @@ mod faults;
 mod fields;
 mod labels;
 mod models;
+mod number;
 mod once;
 mod policies;
 mod reports;
