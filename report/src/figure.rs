@@ -11,7 +11,7 @@ pub mod data;
 mod graph;
 mod hexbin;
 mod lines;
-pub mod match_filter;
+pub mod match_conditions;
 mod matrix;
 mod radar;
 pub mod resolve;

@@ -140,7 +140,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             "--agent human: expected a terminal as standard input, got a file or a pipe; use `ludex join --agent human` for a server"
         );
     }
-    preflight::shortages(&evaluation.plan).iter().for_each(|why| eprintln!("ludex: {why}"));
+    let warnings =
+        preflight::shortages(&evaluation.plan).into_iter().chain(preflight::candidates_in_roles(&evaluation.plan));
+    warnings.for_each(|why| eprintln!("ludex: {why}"));
     let bar = print::progress(evaluation.plan.matches_at_most(), "playing");
     if person {
         // The terminal displays the board.

@@ -94,3 +94,22 @@ pub(super) fn something_is_played(plan: &Plan) -> anyhow::Result<()> {
 pub fn shortages(plan: &Plan) -> Vec<String> {
     plan.parts.iter().filter_map(|part| Some(format!("{}: {}", part.part.id, part.short_of()?))).collect()
 }
+
+/// Returns one sentence for each candidate that also fills a role, unless the suite plays candidates against themselves.
+pub fn candidates_in_roles(plan: &Plan) -> Vec<String> {
+    if plan.suite.parts.iter().any(|part| part.itself) {
+        return Vec::new();
+    }
+    let candidates = || plan.agents.iter().filter(|agent| agent.candidate && agent.variant.is_none());
+    let mut out = Vec::new();
+    for (role, agents) in plan.suite.assigned_roles() {
+        let own = candidates().filter(|candidate| agents.iter().any(|agent| agent.spec == candidate.spec));
+        out.extend(own.map(|own| {
+            format!(
+                "{} is a candidate and fills the role {role:?}: its score against itself does not tell its strength",
+                own.name
+            )
+        }));
+    }
+    out
+}

@@ -5,7 +5,7 @@ use ludex_referee::metric::value::{Graph, Point, Quantiles};
 use ludex_referee::suite::figure::Highlight;
 use serde::Serialize;
 
-use super::match_filter::MatchFilter;
+use super::match_conditions::MatchConditions;
 
 /// Title, unit and precision of a number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -49,9 +49,9 @@ pub struct Grid {
     /// Rule that selects the highlighted number of each column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highlight: Option<Highlight>,
-    /// Matches behind the numbers of each row; rows without a filter have no links.
+    /// Matches behind the numbers of each row; rows without conditions have no links.
     #[serde(skip)]
-    pub row_matches: Vec<MatchFilter>,
+    pub row_matches: Vec<MatchConditions>,
     /// Links of the cells to their matches, which the renderer of a page sets; empty without links.
     #[serde(skip)]
     pub links: Vec<Vec<Option<String>>>,
@@ -75,7 +75,7 @@ pub struct GridColumn {
     pub series: Option<usize>,
     /// Matches behind the numbers of the column.
     #[serde(skip)]
-    pub matches: MatchFilter,
+    pub matches: MatchConditions,
 }
 
 impl GridColumn {
@@ -98,8 +98,8 @@ impl Grid {
     }
 
     /// Sets the links of all numbers, as `link` gives them for the matches of `page`, the row and the column.
-    pub(crate) fn link(&mut self, page: &MatchFilter, link: impl Fn(&MatchFilter) -> Option<String>) {
-        let row = |own: &MatchFilter| {
+    pub(crate) fn link(&mut self, page: &MatchConditions, link: impl Fn(&MatchConditions) -> Option<String>) {
+        let row = |own: &MatchConditions| {
             let rows = page.clone().and(own);
             self.columns.iter().map(|column| link(&rows.clone().and(&column.matches))).collect()
         };

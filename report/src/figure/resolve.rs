@@ -9,7 +9,7 @@ use ludex_referee::suite::figure::{Along, Figure, FigureKind, FigureMetric, High
 use super::data::{
     Arrows, Axis, Boxes, ChartLine, Data, Fit, Grid, GridColumn, LineChart, NamedBox, PointGroup, Points, Strip,
 };
-use super::match_filter::MatchFilter;
+use super::match_conditions::MatchConditions;
 
 /// Drawing of a figure.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -19,13 +19,13 @@ pub struct FigurePage {
     pub data: Data,
     /// Matches behind the numbers of the page.
     #[serde(skip)]
-    pub matches: MatchFilter,
+    pub matches: MatchConditions,
 }
 
 impl FigurePage {
     /// Returns the only page of a figure.
     pub fn only(data: Data) -> Vec<FigurePage> {
-        vec![FigurePage { name: String::new(), data, matches: MatchFilter::default() }]
+        vec![FigurePage { name: String::new(), data, matches: MatchConditions::default() }]
     }
 }
 
@@ -55,10 +55,10 @@ struct Spot {
 
 impl Spot {
     /// Returns the conditions on the matches of the subject.
-    fn matches(&self, rows: &Rows) -> MatchFilter {
+    fn matches(&self, rows: &Rows) -> MatchConditions {
         let all = self.parts.len() == rows.parts().len();
         let parts = self.parts.iter().filter(|_| !all).map(|&part| rows.parts()[part].id.clone());
-        MatchFilter {
+        MatchConditions {
             agent: self.agent.clone(),
             variant: self.variant.clone().filter(|variant| !variant.is_empty()),
             opponents: self.opponent.iter().map(|&who| rows.agents()[who].name.clone()).collect(),
@@ -76,7 +76,7 @@ struct Item {
 
 impl Item {
     /// Returns the conditions that the item adds.
-    fn matches(&self, rows: &Rows) -> MatchFilter {
+    fn matches(&self, rows: &Rows) -> MatchConditions {
         let mut spot = Spot::default();
         (self.set)(&mut spot);
         spot.matches(rows)
@@ -193,7 +193,7 @@ impl Resolver<'_> {
                     FigurePage {
                         name: heads.map(String::as_str).collect::<Vec<_>>().join(", "),
                         data: Data::Strip(strip),
-                        matches: MatchFilter::default(),
+                        matches: MatchConditions::default(),
                     }
                 };
                 let pages: Vec<FigurePage> = strips.map(page).collect();
@@ -204,7 +204,8 @@ impl Resolver<'_> {
             }
         };
         let opponents = self.figure.select.opponent.clone();
-        let mut matches = MatchFilter { opponents, ..MatchFilter::default() }.and(&spot.matches(self.ground.rows));
+        let mut matches =
+            MatchConditions { opponents, ..MatchConditions::default() }.and(&spot.matches(self.ground.rows));
         if let [variant] = self.figure.select.variant.as_slice() {
             matches.variant = matches.variant.or_else(|| Some(variant.clone()));
         }

@@ -387,7 +387,7 @@ fn figure_has_files_of_each_format() {
     let page = |name: &str| resolve::FigurePage {
         name: name.into(),
         data: Data::Grid(grid(2)),
-        matches: match_filter::MatchFilter::default(),
+        matches: match_conditions::MatchConditions::default(),
     };
     let mut drawn = RenderedFigure {
         id: "f1".into(),

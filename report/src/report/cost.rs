@@ -7,7 +7,7 @@ use super::Report;
 use super::shares::{mean_share, scored};
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn, PointGroup, Points};
-use crate::figure::match_filter::MatchFilter;
+use crate::figure::match_conditions::MatchConditions;
 use crate::figure::resolve::FigurePage;
 
 pub(super) const COST: &str = "cost";
@@ -91,7 +91,7 @@ fn table(rows: &[String], scores: &[Option<Measurement>], costs: &[Option<MatchC
     let grid = Grid {
         corner: "Agent".into(),
         rows: rows.to_vec(),
-        row_matches: rows.iter().map(|name| MatchFilter::of_agent(name)).collect(),
+        row_matches: rows.iter().map(|name| MatchConditions::of_agent(name)).collect(),
         columns,
         cells: cells.collect(),
         ..Grid::default()

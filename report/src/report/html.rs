@@ -12,7 +12,7 @@ use super::cost::{COST, FRONTIER};
 use super::overview::{LEADERBOARD, OVERALL, SUMMARIES, names};
 use super::wordings::WORDINGS;
 use crate::figure::data::Data;
-use crate::figure::match_filter::MatchFilter;
+use crate::figure::match_conditions::MatchConditions;
 use crate::figure::resolve::FigurePage;
 use crate::figure::{RenderedFigure, STYLE};
 use crate::page;
@@ -116,7 +116,7 @@ struct Link {
 
 /// Returns the link to the list of matches in the first run of the agent that has transcripts; `None` without an agent and a
 /// part.
-fn matches_link(report: &Report, matches: &MatchFilter) -> Option<String> {
+fn matches_link(report: &Report, matches: &MatchConditions) -> Option<String> {
     let name = matches.agent.as_ref()?;
     let plays = |agent: &HeadAgent| {
         agent.name == *name || agent.name.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with([' ', '(']))
@@ -137,7 +137,7 @@ fn links(report: &Report, scale: &Scale) -> Vec<Link> {
         let own: Vec<_> = run.matches.iter().filter(|m| Some(&m.part) == scale.part.as_ref()).collect();
         if let (Some(part), true) = (&scale.part, own.len() > LINKS) {
             let what = format!("{} matches of {part}", count(own.len() as u64));
-            out.push(Link { href: format!("{folder}/index.html#{}", MatchFilter::of_part(part).fragment()), what });
+            out.push(Link { href: format!("{folder}/index.html#{}", MatchConditions::of_part(part).fragment()), what });
             continue;
         }
         let href = |m: &super::about::HeadMatch| format!("{folder}/{}", page_name(&m.episode, 0));

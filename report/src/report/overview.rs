@@ -10,7 +10,7 @@ use super::shares::{mean_share, scored, share};
 use super::{PairedDifference, Report, cost, wordings};
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn};
-use crate::figure::match_filter::MatchFilter;
+use crate::figure::match_conditions::MatchConditions;
 use crate::figure::resolve::FigurePage;
 use crate::scale::{AgentRow, Scale};
 
@@ -109,9 +109,9 @@ fn overall(report: &Report, agents: &[&str], rows: &[String]) -> RenderedFigure 
         let twice = parts.iter().any(|other| other.1 == part && other.0 != suite);
         if twice { format!("{suite}: {part}") } else { part.to_owned() }
     };
-    let of_parts = || parts.iter().map(|(_, part)| MatchFilter::of_part(part));
-    let of_agents = || agents.iter().map(|name| MatchFilter::of_agent(name));
-    let column = |(name, matches): (String, MatchFilter)| GridColumn {
+    let of_parts = || parts.iter().map(|(_, part)| MatchConditions::of_part(part));
+    let of_agents = || agents.iter().map(|name| MatchConditions::of_agent(name));
+    let column = |(name, matches): (String, MatchConditions)| GridColumn {
         name,
         axis: axis.clone(),
         matches,
@@ -164,7 +164,7 @@ fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Rend
             let at = columns.iter().position(|known| known.name == summary.title && known.under == under);
             let at = at.unwrap_or_else(|| {
                 let axis = Axis { title: summary.title.clone(), unit: String::new(), digits: summary.digits };
-                let matches = MatchFilter { opponents: summary.opponents.clone(), ..MatchFilter::default() };
+                let matches = MatchConditions { opponents: summary.opponents.clone(), ..MatchConditions::default() };
                 columns.push(GridColumn { under, name: summary.title.clone(), axis, matches, ..GridColumn::default() });
                 cells.iter_mut().for_each(|cells| cells.push(None));
                 columns.len() - 1
@@ -178,7 +178,7 @@ fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Rend
     add_parts(&mut columns, &mut cells);
     let data = Data::Grid(Grid {
         corner: "Agent".into(),
-        row_matches: agents.iter().map(|name| MatchFilter::of_agent(name)).collect(),
+        row_matches: agents.iter().map(|name| MatchConditions::of_agent(name)).collect(),
         rows,
         columns,
         cells,
@@ -252,7 +252,7 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>, paired: Pair
         {
             if found.iter().any(Option::is_some) {
                 let mut column = column(&under, name, digits);
-                column.matches = scale.part.as_deref().map(MatchFilter::of_part).unwrap_or_default();
+                column.matches = scale.part.as_deref().map(MatchConditions::of_part).unwrap_or_default();
                 column.plain |= !leads(&found, |pair| paired(scale.part.as_deref(), pair.map(|k| agents[k])));
                 columns.push(column);
                 cells.iter_mut().zip(found).for_each(|(cells, found)| cells.push(found));
@@ -271,7 +271,7 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>, paired: Pair
             .into(),
         pages: FigurePage::only(Data::Grid(Grid {
                 corner: "Agent".into(),
-                row_matches: agents.iter().map(|name| MatchFilter::of_agent(name)).collect(),
+                row_matches: agents.iter().map(|name| MatchConditions::of_agent(name)).collect(),
                 rows,
                 columns,
                 cells,

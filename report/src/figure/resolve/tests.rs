@@ -242,7 +242,7 @@ fn series_with_equal_names_share_an_index_across_pages() {
         FigurePage {
             name: String::new(),
             data: Data::Lines(LineChart { lines: lines.collect(), ..LineChart::default() }),
-            matches: MatchFilter::default(),
+            matches: MatchConditions::default(),
         }
     };
     let mut drawn = [page(&["one", "two"]), page(&["two", "three"]), page(&["one"])];

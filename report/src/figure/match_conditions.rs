@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// Conditions on matches. Matches fulfill all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MatchFilter {
+pub struct MatchConditions {
     /// Name of an agent that plays, without its variant if `variant` is given.
     pub agent: Option<String>,
     pub variant: Option<String>,
@@ -16,19 +16,19 @@ pub struct MatchFilter {
     pub level: Option<u32>,
 }
 
-impl MatchFilter {
-    /// Returns a filter for the matches of an agent.
-    pub fn of_agent(name: &str) -> MatchFilter {
-        MatchFilter { agent: Some(name.to_owned()), ..MatchFilter::default() }
+impl MatchConditions {
+    /// Returns the conditions for the matches of an agent.
+    pub fn of_agent(name: &str) -> MatchConditions {
+        MatchConditions { agent: Some(name.to_owned()), ..MatchConditions::default() }
     }
 
-    /// Returns a filter for the matches of a part.
-    pub fn of_part(id: &str) -> MatchFilter {
-        MatchFilter { parts: vec![id.to_owned()], ..MatchFilter::default() }
+    /// Returns the conditions for the matches of a part.
+    pub fn of_part(id: &str) -> MatchConditions {
+        MatchConditions { parts: vec![id.to_owned()], ..MatchConditions::default() }
     }
 
     /// Adds the conditions of `other`, which take precedence.
-    pub fn and(mut self, other: &MatchFilter) -> MatchFilter {
+    pub fn and(mut self, other: &MatchConditions) -> MatchConditions {
         self.agent = other.agent.clone().or(self.agent);
         self.variant = other.variant.clone().or(self.variant);
         self.level = other.level.or(self.level);
@@ -82,9 +82,10 @@ mod tests {
 
     #[test]
     fn fragment_has_all_conditions_encoded() {
-        let page = MatchFilter { parts: vec!["nim".into(), "pig".into()], level: Some(2), ..MatchFilter::default() };
-        let filter = page.and(&MatchFilter::of_agent("a / b&c")).and(&MatchFilter::of_part("nim"));
-        assert_eq!(filter.fragment(), "agent=a%20%2F%20b%26c&part=nim&level=2");
-        assert_eq!(MatchFilter::default().fragment(), "");
+        let page =
+            MatchConditions { parts: vec!["nim".into(), "pig".into()], level: Some(2), ..MatchConditions::default() };
+        let conditions = page.and(&MatchConditions::of_agent("a / b&c")).and(&MatchConditions::of_part("nim"));
+        assert_eq!(conditions.fragment(), "agent=a%20%2F%20b%26c&part=nim&level=2");
+        assert_eq!(MatchConditions::default().fragment(), "");
     }
 }
