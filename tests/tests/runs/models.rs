@@ -243,6 +243,7 @@ fn pilot_measures_usage_per_move() {
 #[test]
 fn wordings_and_other_names_change_prompts_but_not_records() {
     let place = Place::new();
+    let mut models = Vec::new();
     for (name, stub) in [("seen", "true"), ("read", "false")] {
         let endpoint = Stub::start(&place, &["--agent", "anchor level=1"]);
         let model = endpoint.model("m", "").replace("stub=true", &format!("stub={stub}"));
@@ -255,6 +256,7 @@ fn wordings_and_other_names_change_prompts_but_not_records() {
             assert_eq!(answers["ok"], answers["total"].as_u64().map_or(answers["ok"].clone(), Into::into), "{part}");
             assert_eq!(part["lost_by_answers"], 0, "{part}");
         }
+        models.push(model.clone());
         place.ludex(&["verify", name]).well();
         let wordings = fs::read_to_string(place.of_run(name, "figures/wordings.csv")).unwrap();
         assert!(wordings.contains("Score,Mean"), "{wordings}");
@@ -262,7 +264,8 @@ fn wordings_and_other_names_change_prompts_but_not_records() {
         assert!(names.flatten().any(|file| file.file_name().to_string_lossy().starts_with("names")));
     }
     // The prompt has other names, the record the usual ones.
-    let shown = place.ludex(&["show", "seen", "--agent", "m (connect_four_names: renamed)"]).out;
+    let renamed = format!("{} (connect_four_names: renamed)", models[0]);
+    let shown = place.ludex(&["show", "seen", "--agent", &renamed]).out;
     assert!(shown.contains("the board has other names"), "{shown}");
 }
 
