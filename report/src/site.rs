@@ -194,7 +194,7 @@ pub(crate) fn cells(board: &Headline, at: usize) -> Vec<BoardCell> {
 const COLUMNS: usize = 8;
 
 /// Returns true for each column of a headline that the first page shows.
-fn shown(headline: &Headline) -> Vec<bool> {
+fn visible_columns(headline: &Headline) -> Vec<bool> {
     let columns = &headline.columns;
     let first = |k: usize| k == 0 || columns[k].under.is_empty() || columns[k].under != columns[k - 1].under;
     (0..columns.len()).map(|k| columns.len() <= COLUMNS || first(k)).collect()
@@ -202,7 +202,7 @@ fn shown(headline: &Headline) -> Vec<bool> {
 
 fn board(report: &Report, folder: &str, agents: &SiteAgents) -> Board {
     let headline = report.headline_board();
-    let shown = shown(&headline);
+    let shown = visible_columns(&headline);
     let row = |(at, (label, _)): (usize, &(String, Vec<_>))| {
         let (agent, entry): (_, &Entry) = agents.find(folder, label)?;
         Some(BoardRow {

@@ -14,7 +14,7 @@ pub(super) const RELABEL: &str = "relabel";
 /// Number of random moves that are played to learn the pieces and the notation of a game.
 const PLIES: usize = 40;
 
-/// How moves of a game name the cells of its board.
+/// Notation of cells in moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Notation {
     /// The letter of the column and the number of the row: `b6`.
@@ -195,7 +195,7 @@ impl Relabel {
         )
     }
 
-    /// Renames a position.
+    /// Renames the columns, rows and pieces of a drawn position.
     pub(super) fn board(&self, text: &str) -> String {
         let Some(board) = Board::find(text) else { return self.prose(text) };
         let line = |(at, line): (usize, &str)| {
@@ -259,7 +259,7 @@ impl Relabel {
         self.cells(text, way).0
     }
 
-    /// Translates the cells, and the pieces beside them, in a text. The second value is true if there are any.
+    /// Translates the cells, and the pieces beside them, in a text. The second value is true if the text has any.
     fn cells(&self, text: &str, way: Way) -> (String, bool) {
         let chars: Vec<char> = text.chars().collect();
         let (mut out, mut at, mut any) = (String::new(), 0, false);
