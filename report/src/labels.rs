@@ -17,7 +17,7 @@ use agreement::RubricAgreement;
 
 /// Returns the labels of each decision according to all of its labelers; an empty list if none applies.
 ///
-/// A decision has a label that at least half of its labelers gave. If the rubric has exactly one label for a decision,
+/// A decision has a label that more than half of its labelers gave. If the rubric has exactly one label for a decision,
 /// the decision has the label that most of them gave; without such a label, the decision is omitted.
 pub fn consensus(rubric: &Rubric, lines: &[&LabelLine]) -> BTreeMap<DecisionKey, Vec<String>> {
     let mut decisions: BTreeMap<DecisionKey, Vec<&LabelLine>> = BTreeMap::new();
@@ -28,7 +28,7 @@ pub fn consensus(rubric: &Rubric, lines: &[&LabelLine]) -> BTreeMap<DecisionKey,
         let votes = |label: &str| of.iter().filter(|line| line.labels.iter().any(|own| own == label)).count();
         let labels = rubric.labels().into_iter().map(|label| (label, votes(label)));
         if rubric.several {
-            return Some(labels.filter(|(_, n)| 2 * n >= of.len()).map(|(label, _)| label.to_owned()).collect());
+            return Some(labels.filter(|(_, n)| 2 * n > of.len()).map(|(label, _)| label.to_owned()).collect());
         }
         let most = labels.clone().map(|(_, n)| n).max()?;
         let mut best = labels.filter(|(_, n)| *n == most).map(|(label, _)| label.to_owned());
@@ -75,7 +75,7 @@ pub fn note(rubric: &Rubric, lines: &[&LabelLine], run: &str) -> String {
         count(shared, "shared decision", "shared decisions")
     );
     out += if rubric.several {
-        " A decision has a label that at least half of its labelers gave."
+        " A decision has a label that more than half of its labelers gave."
     } else {
         " A decision has the label that most of its labelers gave; ties do not count."
     };

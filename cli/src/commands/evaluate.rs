@@ -262,7 +262,11 @@ fn print_estimate(estimate: &RunEstimate, out: &mut impl Write) -> io::Result<()
     let notes = estimate.parts.iter().filter_map(|part| Some((&part.part, part.note.as_ref()?)));
     notes.into_iter().try_for_each(|(part, note)| writeln!(out, "{part}: {note}"))?;
     let range = estimate.usd_range.map_or_else(String::new, |[low, high]| format!(" ({low:.2} to {high:.2})"));
+    let pairs = estimate.piloted && estimate.usd_range.is_none() && estimate.usd.is_some();
     let usd = estimate.usd.map_or_else(|| "no price known".to_owned(), |usd| format!("{usd:.2} dollars{range}"));
     writeln!(out, "about {usd}, {} hours", print::number(estimate.hours, 2))?;
+    if pairs {
+        writeln!(out, "no interval: the pilot has fewer than two blocks of a pairing; play it at a larger --scale")?;
+    }
     estimate.guesses.iter().try_for_each(|guess| writeln!(out, "guessed: {guess}"))
 }

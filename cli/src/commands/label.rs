@@ -188,7 +188,7 @@ fn select(args: &Args, labeling: &Labeling, by: &str) -> anyhow::Result<Selectio
 fn summary(Selection { selected, sampled, due }: &Selection, labeled: usize, by: &str) -> String {
     let done = sampled - due.len() + labeled;
     let now = print::count(labeled, "decision labeled", "decisions labeled");
-    format!("{now} by {by}; {done} of {sampled} in the sample of {selected} are done")
+    format!("{now} by {by}; done: {done} of a sample of {sampled} from {selected}")
 }
 
 fn facts(selection: &Selection, labeled: usize, by: &str, left: usize) -> Value {

@@ -114,6 +114,8 @@ impl ExplainedSuite {
         all["roles"] = json!(suite.roles);
         all["open_roles"] = json!(self.open);
         all["variants"] = json!(suite.variants);
+        all["paraphrases"] = json!(suite.paraphrases);
+        all["rubrics"] = json!(suite.rubrics);
         all["summaries"] = json!(suite.summaries);
         all["figures"] = self.figures().into();
         let part = |part: &PlannedPart| {
@@ -201,6 +203,12 @@ impl ExplainedSuite {
         }
         if !suite.variants.is_empty() {
             writeln!(out, "{}", variants(&suite.variants))?;
+        }
+        if !suite.paraphrases.is_empty() {
+            writeln!(out, "{}", variants(&suite.paraphrases).replacen("variants", "paraphrases", 1))?;
+        }
+        for rubric in &suite.rubrics {
+            writeln!(out, "rubric {}: {}: {}", rubric.id, rubric.title, rubric.labels().join(", "))?;
         }
         for summary in &suite.summaries {
             let except =

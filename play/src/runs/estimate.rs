@@ -81,6 +81,9 @@ pub struct RunEstimate {
     /// without a pilot that has two blocks of each model and game.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usd_range: Option<[f64; 2]>,
+    /// True if a pilot gave the usage of all models and games.
+    #[serde(skip)]
+    pub piloted: bool,
     /// Elapsed hours with the requested number of parallel matches.
     pub hours: f64,
     /// Quantities that were guessed, with instructions for measuring them.
@@ -175,7 +178,8 @@ pub fn of(
     };
     let parts = plan.parts.iter().zip(parts).map(part).collect();
     let usd_range = usd.zip(half).map(|(usd, half)| [(usd - half).max(0.0), usd + half]);
-    Ok(RunEstimate { parts, total, usd, usd_range, hours, guesses })
+    let piloted = !plays_for_models && !models.is_empty();
+    Ok(RunEstimate { parts, total, usd, usd_range, piloted, hours, guesses })
 }
 
 /// Returns the variance of the estimated dollars of a plan; `None` if the pilot lacks a model or a game.

@@ -41,6 +41,7 @@ use ludex_report::runs::summary::{PartResult, notes, rows_on, summaries};
 use ludex_report::runs::usage::Usage;
 use ludex_report::scale::{AgentLabel, RatingOptions, keys, labels};
 
+use super::preflight;
 use super::rebuilt_plan::RebuiltPlan;
 use super::run_labels::{self, AppliedLabels};
 use super::spec_in;
@@ -349,7 +350,7 @@ fn who(plan: &Plan, game: &VerifiedRecord, seats: &[usize]) -> String {
     seats.join(" \u{2013} ")
 }
 
-/// Returns facts about a language model, each with a label: model, endpoint and prompting methods in the plan. For
+/// Returns facts about a language model, each with a label: model, endpoint, prompting methods in the plan, and the arguments of a variant. For
 /// other agents, the list is empty.
 fn model(plan: &Plan, who: usize, spec: &str) -> Vec<(String, String)> {
     let Ok(spec) = AgentSpec::parse(spec) else { return Vec::new() };
@@ -363,6 +364,11 @@ fn model(plan: &Plan, who: usize, spec: &str) -> Vec<(String, String)> {
     let ways = own.filter_map(|(part, _)| spec_in(plan, part, who).ok()?.text("prompting"));
     let ways: BTreeSet<String> = ways.collect();
     out.push(("Prompting".to_owned(), ways.into_iter().collect::<Vec<_>>().join(", ")));
+    if let Some(variant) = plan.agents.get(who).and_then(|agent| agent.variant.as_ref()) {
+        let own = variant.llm.iter().map(|(name, value)| format!("{name}={}", preflight::text(value)));
+        let own: Vec<String> = own.collect();
+        out.push(("Variant".to_owned(), if own.is_empty() { variant.name.clone() } else { own.join(" ") }));
+    }
     out
 }
 

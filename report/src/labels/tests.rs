@@ -40,10 +40,10 @@ fn of(expected: &[(u32, &str)]) -> Vec<(u32, String)> {
 }
 
 #[test]
-fn label_of_half_of_the_labelers_applies() {
+fn label_of_most_labelers_applies() {
     assert_eq!(agreed(true, &[("x", &["a", "a b", ""])]), of(&[(0, "a"), (1, "a b"), (2, "")]));
     let two: &[(&str, &[&str])] = &[("x", &["a", "a b", ""]), ("y", &["", "b", ""])];
-    assert_eq!(agreed(true, two), of(&[(0, "a"), (1, "a b"), (2, "")]));
+    assert_eq!(agreed(true, two), of(&[(0, ""), (1, "b"), (2, "")]), "one of two is not a majority");
     let three: &[(&str, &[&str])] = &[("x", &["a", "a"]), ("y", &["", "b"]), ("z", &["", "b"])];
     assert_eq!(agreed(true, three), of(&[(0, ""), (1, "b")]));
 }

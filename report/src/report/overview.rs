@@ -149,7 +149,7 @@ fn overall(report: &Report, agents: &[&str], rows: &[String]) -> RenderedFigure 
                   Agents that played only one of several parts appear only in the suite's figures."
             .into(),
         pages: FigurePage::only(Data::Grid(grid)),
-        measures: Vec::new(),
+        measures: vec![[SCORE_RATE.title, SCORE_RATE.formula, SCORE_RATE.source].map(str::to_owned)],
     }
 }
 

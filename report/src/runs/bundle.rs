@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use flate2::bufread::GzDecoder;
 use ludex_referee::read::{RejectedRecord, Source};
 
-use super::describe::{LICENCE, about_run, program, sha256};
+use super::describe::{LICENSE, about_run, program, sha256};
 use super::run_files::{ANSWERS, CALLS, EPISODES, FORMER_ANSWERS, LABELS, LOG, RUN, SUITE};
 use super::settings::RunSettings;
 
@@ -217,7 +217,7 @@ pub fn card(run: &RunSettings, files: &Files) -> String {
         files.iter().map(|(name, bytes)| format!("| `{name}` | {} | {} |\n", bytes.len(), about(name))).collect();
     format!(
         "# {}\n\nA complete run of {}. `ludex verify FILE` checks its checksums, replays every match, and compares seeds, rules and \
-         calls with the settings.\n\n{}\n## Files\n\n| file | bytes | |\n|---|---|---|\n{rows}| `{SUMS}` | | SHA-256 of each file |\n{LICENCE}",
+         calls with the settings.\n\n{}\n## Files\n\n| file | bytes | |\n|---|---|---|\n{rows}| `{SUMS}` | | SHA-256 of each file |\n{LICENSE}",
         run.run,
         program(run),
         about_run(run),

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::settings::{RunKind, RunSeeds, RunSettings, names};
 
 /// Last line of every card.
-pub(crate) const LICENCE: &str = "\n## Licence\n\nNot stated yet: to be filled in by the owner of the run.\n";
+pub(crate) const LICENSE: &str = "\n## License\n\nNot stated yet: to be filled in by the owner of the run.\n";
 
 /// Returns the program that created the run.
 pub(crate) fn program(about: &RunSettings) -> &str {

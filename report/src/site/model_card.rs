@@ -1,5 +1,6 @@
 //! Model card: the description of an agent and its results, in the form of the Hugging Face hub.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use ludex_referee::metric::Measurement;
@@ -8,11 +9,11 @@ use serde_json::{Map, Value, json};
 use super::agents::{Entry, EntryRun, SiteAgent};
 use crate::PROGRAM;
 use crate::report::about::HeadResult;
-use crate::runs::describe::{LICENCE, line};
+use crate::runs::describe::{LICENSE, line};
 use crate::text::{clean, measured, number};
 use crate::yaml::front_matter;
 
-/// Returns the card of an agent, as Markdown with the results in the front matter. The last section is the licence,
+/// Returns the card of an agent, as Markdown with the results in the front matter. The last section is the license,
 /// which the owner of the agent fills in.
 pub(super) fn card(agent: &SiteAgent) -> String {
     let results: Vec<Value> = agent.entries.iter().flat_map(|entry| results(agent, entry)).collect();
@@ -39,10 +40,12 @@ pub(super) fn card(agent: &SiteAgent) -> String {
         out,
         "\n## Verification\n\nWritten by {PROGRAM}. `ludex verify BUNDLE` replays the matches of a run:\n\n"
     );
-    for run in agent.entries.iter().flat_map(|entry| &entry.runs) {
+    let mut seen = BTreeSet::new();
+    // Variants of an agent share their runs.
+    for run in agent.entries.iter().flat_map(|entry| &entry.runs).filter(|run| seen.insert(&run.folder)) {
         let _ = writeln!(out, "- `{}.tar.gz`, started {} by {}", run.folder, run.begun, line(&clean(&run.program)));
     }
-    out + LICENCE
+    out + LICENSE
 }
 
 /// Returns the results of an agent in a suite: the headline, and each part of each run.

@@ -59,5 +59,5 @@ fn model_card_has_the_numbers_of_the_report() {
     for row in rows {
         assert!(head.lines().any(|line| line.trim() == row), "{row}: {head}");
     }
-    assert!(card.contains("| ttt | 3 | 0 | 1 | 0.750 |") && card.contains("## Licence"), "{card}");
+    assert!(card.contains("| ttt | 3 | 0 | 1 | 0.750 |") && card.contains("## License"), "{card}");
 }

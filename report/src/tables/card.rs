@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::ColumnDoc;
-use crate::runs::describe::{LICENCE, about_run, program, sha256};
+use crate::runs::describe::{LICENSE, about_run, program, sha256};
 use crate::runs::settings::RunSettings;
 use crate::yaml::front_matter;
 
@@ -42,7 +42,7 @@ impl DescribedFile {
     }
 }
 
-/// Returns the card of tables of runs, as Markdown. The last section is the licence, which the owner of the runs fills in.
+/// Returns the card of tables of runs, as Markdown. The last section is the license, which the owner of the runs fills in.
 pub fn card(title: &str, runs: &[&RunSettings], command: &str, tables: &[DescribedTable]) -> String {
     let mut out = front_matter(&head(title, tables));
     let _ = write!(out, "# {title}\n\n");
@@ -74,7 +74,7 @@ pub fn card(title: &str, runs: &[&RunSettings], command: &str, tables: &[Describ
             let _ = writeln!(out, "| `{}` | {} | {} |", column.name, column.kind.name(), column.about);
         }
     }
-    out + LICENCE
+    out + LICENSE
 }
 
 /// Returns the front matter of a card. Only formats that the hub reads are listed as configurations.

@@ -6,10 +6,8 @@ use ludex_referee::suite::rubric::Rubric;
 use ludex_report::labels::RubricDecision;
 
 use super::Labeling;
+use super::question::DecisionText;
 use super::store::LabelStore;
-
-/// Number of lines of a prompt that are shown.
-const PROMPT_LINES: usize = 15;
 
 /// Result of a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,11 +40,20 @@ pub fn label(
     out: &mut impl Write,
 ) -> anyhow::Result<PersonResult> {
     let mut result = PersonResult { left: due.len(), ..PersonResult::default() };
+    let mut system = String::new();
     for (number, decision) in (1..).zip(due) {
-        write!(out, "{}", plain(&show(labeling, decision, number, due.len())?))?;
+        let text = labeling.text_of(decision)?;
+        // The rules are shown once, as long as they stay the same.
+        let rules = text.prompt(true);
+        let rules = if rules == system {
+            String::new()
+        } else {
+            system.clone_from(&rules);
+            rules
+        };
+        write!(out, "{}", plain(&show(labeling, &text, &rules, [number, due.len()])))?;
         let typed = loop {
-            let none = if labeling.rubric.several { ", 0 none" } else { "" };
-            write!(out, "labels (numbers{none}, s skip, q quit): ")?;
+            write!(out, "{}: ", expected(&labeling.rubric))?;
             out.flush()?;
             let mut line = String::new();
             if input.read_line(&mut line)? == 0 {
@@ -71,17 +78,34 @@ pub fn label(
     Ok(result)
 }
 
-fn show(labeling: &Labeling, decision: &RubricDecision, number: usize, of: usize) -> anyhow::Result<String> {
-    let text = labeling.text_of(decision)?;
+/// Returns the replies that a rubric allows.
+fn expected(rubric: &Rubric) -> String {
+    let most = rubric.values.len();
+    let labels = if rubric.several {
+        format!("numbers such as 1 {most}, 0 for none")
+    } else {
+        format!("a number from 1 to {most}")
+    };
+    format!("{labels}, s to skip, q to quit")
+}
+
+fn show(labeling: &Labeling, text: &DecisionText, rules: &str, [number, of]: [usize; 2]) -> String {
     let mut out = format!("\n=== {number} of {of}: {}\n", text.game);
     let mut section = |title: &str, text: &str| {
         if !text.trim().is_empty() {
             out += &format!("--- {title}\n{}\n", text.trim_end());
         }
     };
-    section("events since the last turn", &text.since.join("\n"));
-    section("position", &text.position);
-    section("end of the prompt", &text.end_of_prompt(PROMPT_LINES));
+    match text.call {
+        Some(_) => {
+            section("system prompt", rules);
+            section("prompt", &text.prompt(false));
+        }
+        None => {
+            section("events since the last turn", &text.since.join("\n"));
+            section("position", &text.position);
+        }
+    }
     if let Some(call) = text.call {
         section("reasoning", call.reasoning.as_deref().unwrap_or_default());
         section("reply", &call.answer);
@@ -91,7 +115,7 @@ fn show(labeling: &Labeling, decision: &RubricDecision, number: usize, of: usize
     for (number, value) in (1..).zip(&labeling.rubric.values) {
         out += &format!("{number:>3} {}: {}\n", value.id, value.about);
     }
-    Ok(out)
+    out
 }
 
 /// Parses a typed line as numbers of labels or as a command.
@@ -104,13 +128,13 @@ fn parse(rubric: &Rubric, line: &str) -> Result<Typed, String> {
         ["s"] => return Ok(Typed::Skip),
         ["q"] => return Ok(Typed::Quit),
         ["0"] if rubric.several => return Ok(Typed::Labels(Vec::new())),
-        [] => return Err("expected a number, s or q, got none".into()),
+        [] => return Err(format!("expected {}, got nothing", expected(rubric))),
         _ => {}
     }
     let known = rubric.labels();
     let label = |word: &&str| {
         let number = word.parse::<usize>().ok().and_then(|number| known.get(number.checked_sub(1)?));
-        let wrong = || format!("expected a number from 1 to {}, s or q, got {word:?}", known.len());
+        let wrong = || format!("expected {}, got {word:?}", expected(rubric));
         number.map(|label| (*label).to_owned()).ok_or_else(wrong)
     };
     let labels = words.iter().map(label).collect::<Result<Vec<String>, String>>()?;

@@ -70,12 +70,11 @@ impl DecisionText<'_> {
         out
     }
 
-    /// Returns the last lines of the prompt's last message for the model.
-    pub(super) fn end_of_prompt(&self, lines: usize) -> String {
-        let mut messages = self.call.iter().flat_map(|call| &call.messages);
-        let last = messages.rfind(|message| message.role == ChatRole::User);
-        let all: Vec<&str> = last.map_or("", |message| &message.content).trim_end().lines().collect();
-        all[all.len().saturating_sub(lines)..].join("\n")
+    /// Returns the system prompt, or the other messages of the prompt.
+    pub(super) fn prompt(&self, system: bool) -> String {
+        let messages = self.call.iter().flat_map(|call| &call.messages);
+        let own = messages.filter(|message| (message.role == ChatRole::System) == system);
+        own.map(|message| message.content.trim_end()).collect::<Vec<_>>().join("\n\n")
     }
 }
 

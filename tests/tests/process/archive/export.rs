@@ -119,7 +119,7 @@ fn data_card_describes_exported_tables() {
         &format!("| {} rows of decisions | {} |", rows.len(), bytes.len()),
         "| `ms` | integer | duration of the decision, milliseconds |",
         "ludex export one --data ./ludex-data --table decisions --format parquet --out d.parquet",
-        "## Licence",
+        "## License",
         "model-a",
     ] {
         assert!(card.contains(said), "{said}: {card}");

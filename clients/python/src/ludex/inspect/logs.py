@@ -108,7 +108,7 @@ class AgentLog:
             metadata={
                 "agent": self._agent,
                 "spec": self._spec,
-                **{key: run[key] for key in keys},
+                **{key: run[key] for key in keys if key in run},
             },
         )
 
