@@ -318,3 +318,19 @@ def test_viewer_displays_the_log(quick: Played) -> None:
     finally:
         viewer.terminate()
         viewer.wait()
+
+
+def test_whole_suite_has_a_log(program: str, tmp_path: Path) -> None:
+    """A run of a whole suite has no extent in its report."""
+    suite = tmp_path / "whole.toml"
+    suite.write_text(
+        'name = "whole"\nversion = 1\ntitle = "Whole"\n'
+        '[[part]]\nid = "nim"\ngame = "nim"\nschedule = "against"\nopponents = ["random"]\nblocks = 1\n'
+    )
+    command = [program, "evaluate", "--data", str(tmp_path), "--suite", str(suite)]
+    subprocess.run([*command, "--run", "whole", "--agent", "random"], check=True)
+    (path,) = ludex.inspect.write_log("whole", tmp_path / "whole.eval", data=tmp_path)
+    log = read_eval_log(str(path))
+    assert log.eval.dataset.samples == 2
+    assert log.eval.metadata is not None
+    assert "share" not in log.eval.metadata
