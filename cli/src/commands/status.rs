@@ -11,7 +11,7 @@ use ludex_report::runs::archive::Archive;
 use ludex_report::runs::results;
 use ludex_report::runs::run_files::LogLine;
 use ludex_report::runs::settings::RunKind;
-use ludex_report::runs::summary::{counting_or_invalid, groups, rows, summaries, verified_with};
+use ludex_report::runs::summary::{PartResult, counting_or_invalid, groups, rows, summaries, verified_with};
 use serde_json::json;
 
 use super::evaluate::{costs, print_details, print_table};
@@ -54,7 +54,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         }))?);
     }
     let mut out = io::stdout().lock();
-    print_table(&mut out, &rows)?;
+    let played = |row: &&PartResult| row.tally.games() + row.discarded + row.invalid > 0;
+    let shown: Vec<PartResult> = rows.iter().filter(played).cloned().collect();
+    if !shown.is_empty() {
+        print_table(&mut out, &shown)?;
+    }
     print_details(&mut out, &rows, &groups(&plan, &rows), &summaries(&plan, &rows))?;
     // The number of matches that determine a level is not known in advance.
     let more = if due > 0 { " at least" } else { "" };

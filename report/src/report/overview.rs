@@ -32,7 +32,9 @@ pub(super) fn boards(report: &Report, paired: PairedDifference) -> Vec<RenderedF
     let value = |measure: Option<Measurement>| measure.map_or(f64::NEG_INFINITY, |m| m.value);
     let rated = |name: &str| mean_rating(report, name).filter(|m| m.bound().is_none());
     if agents.iter().all(|name| rated(name).is_some()) {
-        agents.sort_by(|a, b| value(rated(b)).total_cmp(&value(rated(a))));
+        // A mean over fewer games is not comparable, so it comes after the others.
+        let complete = |name: &str| report.headline.iter().all(|row| row.name != name || row.complete);
+        agents.sort_by(|a, b| complete(b).cmp(&complete(a)).then(value(rated(b)).total_cmp(&value(rated(a)))));
     } else {
         let parts = scored(report, &agents);
         let scored = |name: &str| value(mean_share(report, &parts, name));
