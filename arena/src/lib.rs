@@ -33,6 +33,7 @@
 //!     humans: Humans::default(),
 //!     data: data.to_owned(),
 //!     suites: Suites::default(),
+//!     consent: None,
 //!     run_time: std::time::Duration::from_secs(3_600),
 //!     seasons: Vec::new(),
 //!     ladders: Vec::new(),
@@ -68,7 +69,9 @@
 #![allow(missing_docs, reason = "rows and fields have descriptive names; the crate is internal to the project")]
 
 mod clock;
+pub mod consent;
 pub mod frame;
+pub mod invited_run;
 pub mod mailbox;
 pub mod matches;
 pub mod metrics;

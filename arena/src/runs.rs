@@ -4,6 +4,7 @@
 //! the same way. The run's row in the store holds the request, the entrants and the result. An unfinished match of a
 //! run stays in the store while its agent is away.
 
+mod consents;
 mod contest;
 mod enrol;
 mod enrolment;
@@ -25,6 +26,7 @@ use ludex_protocol::record::Record;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use self::consents::PendingAcceptance;
 use self::enrolment::{EnrolledAgent, Enrolment};
 use self::host::Host;
 use crate::matches::{Hub, RunObserver};
@@ -43,6 +45,8 @@ pub struct Runs {
     seasons: Mutex<BTreeMap<String, Vec<Season>>>,
     /// Senders for runs that wait for the record of a match, by match id.
     waiting: Mutex<HashMap<String, oneshot::Sender<Record>>>,
+    /// Acceptances of the consent text by people who have not enrolled yet, by owner; guests share the empty owner.
+    consents: Mutex<HashMap<String, PendingAcceptance>>,
     /// True once no more runs may start.
     halted: AtomicBool,
     /// Lock held during an enrolment, so that two agents cannot create the same run.
@@ -59,6 +63,7 @@ impl Runs {
             held: Mutex::default(),
             seasons: Mutex::default(),
             waiting: Mutex::default(),
+            consents: Mutex::default(),
             halted: AtomicBool::new(false),
             enrolling: tokio::sync::Mutex::default(),
         });

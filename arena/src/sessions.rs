@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::invited_run::InvitedRun;
 use crate::mailbox::Mailbox;
 use match_handle::{MatchCommand, MatchHandle};
 use reply_cache::Replies;
@@ -71,6 +72,9 @@ pub struct ClientInfo {
     /// True if the token belongs to an owner that registered itself without an invitation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub registered: bool,
+    /// Run that the token is limited to, if it invites a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invited: Option<Box<InvitedRun>>,
 }
 
 /// Session of one client.

@@ -50,7 +50,7 @@ use match_page::MatchPage;
 pub use minijinja::Error as RenderError;
 use play::PlayPage;
 use register::{RegisterPage, RegisteredPage};
-use run::{RunPage, RunPlayPage};
+use run::{ConsentPage, RunPage, RunPlayPage};
 use runs::RunListPage;
 
 /// Page, with everything that it displays except the links for its visitor.
@@ -59,6 +59,8 @@ use runs::RunListPage;
 pub enum Page {
     /// Ratings, opponents and matches of an agent.
     Agent(AgentPage),
+    /// Text that a person accepts before playing a run.
+    Consent(ConsentPage),
     /// Error in place of the requested page.
     Error(ErrorPage),
     /// Rules, ratings and matches of a game.
@@ -94,6 +96,7 @@ impl Page {
     pub fn template(&self) -> &'static str {
         match self {
             Page::Agent(_) => "agent.html",
+            Page::Consent(_) => "consent.html",
             Page::Error(_) => "error.html",
             Page::Game(_) => "game.html",
             Page::Home(_) => "home.html",

@@ -289,6 +289,24 @@ pub struct RunPlayPage {
     pub agent: Option<String>,
     /// Prefix of the allowed agent names; used if the token does not specify a name.
     pub prefix: String,
+    /// Shortest and longest time limit of a move in seconds over the parts; `None` if unknown.
+    pub limits_s: Option<[u64; 2]>,
+}
+
+/// Page with the text that a person accepts before the first match of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConsentPage {
+    pub run: String,
+    /// Name of the suite; empty if the run already exists.
+    pub suite: String,
+    /// Text of the operator as HTML; see [`document`](super::text::document).
+    pub text: String,
+    /// SHA-256 of the operator's text in hex.
+    pub sha256: String,
+    /// Address that accepts the text.
+    pub to: String,
+    /// Shortest and longest time limit of a move in seconds over the parts; `None` if unknown.
+    pub limits_s: Option<[u64; 2]>,
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, context};
 
 use super::{Page, Visitor, assets, result_text, text};
 
-const SOURCES: [(&str, &str); 17] = [
+const SOURCES: [(&str, &str); 18] = [
     ("agent.html", include_str!("../templates/agent.html")),
     ("base.html", include_str!("../templates/base.html")),
+    ("consent.html", include_str!("../templates/consent.html")),
     ("error.html", include_str!("../templates/error.html")),
     ("game.html", include_str!("../templates/game.html")),
     ("home.html", include_str!("../templates/home.html")),

@@ -55,8 +55,23 @@ pub fn path(part: &str) -> String {
 
 /// Renders a game's Markdown documentation as HTML. Omits the title, since the page has one, and escapes embedded HTML.
 pub fn rules(markdown: &str) -> String {
+    render(markdown, false)
+}
+
+/// Renders a Markdown text of an operator as HTML. Escapes embedded HTML and removes control characters. Titles become
+/// headings of the second level, since the page has a title.
+pub fn document(markdown: &str) -> String {
+    render(&clean(markdown, markdown.len()), true)
+}
+
+fn render(markdown: &str, with_title: bool) -> String {
     let mut title = false;
+    let level = HeadingLevel::H2;
     let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES).filter_map(|event| match event {
+        Event::Start(Tag::Heading { level: HeadingLevel::H1, id, classes, attrs }) if with_title => {
+            Some(Event::Start(Tag::Heading { level, id, classes, attrs }))
+        }
+        Event::End(TagEnd::Heading(HeadingLevel::H1)) if with_title => Some(Event::End(TagEnd::Heading(level))),
         Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }) => {
             title = true;
             None
@@ -125,6 +140,8 @@ mod tests {
         assert!(!html.contains("Title") && !html.contains("<script") && !html.contains("<!--"), "{html}");
         assert!(html.contains("A <em>page</em> and &lt;script&gt;x&lt;/script&gt; <em>em</em>"), "{html}");
         assert!(html.contains("<a href=\"https://a.b\">s</a>") && html.contains("<table>"), "{html}");
+        let html = document("# Title\n\n<img src=x>\u{202e}[a](javascript:x)\n");
+        assert!(html.contains("<h2>Title</h2>") && !html.contains("<img") && !html.contains("javascript"), "{html}");
     }
 
     #[test]

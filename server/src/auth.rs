@@ -5,10 +5,13 @@
 //! listens on loopback and never had a token admits every client. Any other server requires a
 //! token.
 
+pub mod people;
+
 use std::cmp::Ordering;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ludex_arena::invited_run::InvitedRun;
 use ludex_protocol::is_agent_name;
 use ludex_protocol::message::Scope;
 pub use ludex_store::{BadHash, BadScope, Scopes, TokenHash, random_bytes};
@@ -37,6 +40,15 @@ pub enum AuthError {
     /// An invitation with further scopes.
     #[error("expected the scope invite alone, got {scopes}; an invitation permits one registration and nothing else")]
     MixedInvitation { scopes: Scopes },
+    /// A token for a person, created without the run that it is for.
+    #[error("expected another scope than person, whose tokens are for one run; `ludex admin invite` creates them")]
+    PersonWithoutRun,
+    /// Invalid settings of invitations for people.
+    #[error("{message}")]
+    BadStudy {
+        /// Description of the error.
+        message: String,
+    },
     /// A token whose owner is suspended.
     #[error("the owner of this token is suspended; ask the operator of the server")]
     Suspended { owner: String },
@@ -97,20 +109,22 @@ pub(crate) fn scopes_of(scope: Scope) -> Scopes {
 }
 
 /// Permissions of an admitted client.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Grant {
     pub scopes: Scopes,
     /// Owner of the token; `None` for a guest on loopback.
     pub owner: Option<String>,
     /// Hash of the token; `None` for a guest on loopback.
     pub token: Option<TokenHash>,
+    /// Run that the token is limited to, if it invites a person.
+    pub invited: Option<Box<InvitedRun>>,
     names: Vec<String>,
 }
 
 impl Grant {
     /// Returns the grant of a guest on loopback: gym, play and spectate, under any name.
     pub fn guest() -> Self {
-        Self { scopes: Scopes::OPEN, owner: None, token: None, names: vec!["*".to_owned()] }
+        Self { scopes: Scopes::OPEN, owner: None, token: None, invited: None, names: vec!["*".to_owned()] }
     }
 
     /// Returns true if all of `scopes` are allowed. The scope `admin` includes all others.
@@ -172,7 +186,12 @@ pub async fn admit(store: &Store, token: Option<&str>, loopback: bool, now_ms: i
     if row.scopes.contains(Scopes::INVITE) {
         return Err(AuthError::Invitation);
     }
-    Ok(Grant { scopes: row.scopes, owner: Some(row.owner), token: Some(row.hash), names: row.names })
+    let (mut scopes, mut invited) = (row.scopes, None);
+    if scopes.contains(Scopes::PERSON) {
+        // The run limits the permission to play.
+        (scopes, invited) = (Scopes::PLAY, Some(Box::new(people::run_of(store, &row.hash).await?)));
+    }
+    Ok(Grant { scopes, owner: Some(row.owner), token: Some(row.hash), invited, names: row.names })
 }
 
 /// Returns the row of a token that is neither revoked nor expired, and whose owner is not suspended.
@@ -214,7 +233,7 @@ pub struct NewToken {
 /// # Errors
 ///
 /// [`AuthError::BadName`] for an invalid agent name, [`AuthError::MixedInvitation`] for an invitation with further
-/// scopes, [`AuthError::NoRandomness`] or [`AuthError::Store`].
+/// scopes, [`AuthError::PersonWithoutRun`], [`AuthError::NoRandomness`] or [`AuthError::Store`].
 pub async fn add(store: &Store, wanted: &[NewToken], now_ms: i64) -> Result<Vec<String>, AuthError> {
     let issued: Vec<_> = wanted.iter().map(|token| issue(token, now_ms)).collect::<Result<_, _>>()?;
     let (shown, rows): (Vec<String>, Vec<TokenRow>) = issued.into_iter().unzip();
@@ -227,14 +246,22 @@ pub async fn add(store: &Store, wanted: &[NewToken], now_ms: i64) -> Result<Vec<
 /// # Errors
 ///
 /// [`AuthError::BadName`] for an invalid agent name, [`AuthError::MixedInvitation`] for an invitation with further
-/// scopes, or [`AuthError::NoRandomness`].
+/// scopes, [`AuthError::PersonWithoutRun`], or [`AuthError::NoRandomness`].
 pub(crate) fn issue(token: &NewToken, now_ms: i64) -> Result<(String, TokenRow), AuthError> {
     if let Some(bad) = token.names.iter().find(|name| !is_name_pattern(name)) {
         return Err(AuthError::BadName { got: bad.clone() });
     }
+    if token.scopes.contains(Scopes::PERSON) {
+        return Err(AuthError::PersonWithoutRun);
+    }
     if token.scopes.contains(Scopes::INVITE) && token.scopes != Scopes::INVITE {
         return Err(AuthError::MixedInvitation { scopes: token.scopes });
     }
+    create(token, now_ms)
+}
+
+/// Returns the secret and the row of a token with any scopes.
+fn create(token: &NewToken, now_ms: i64) -> Result<(String, TokenRow), AuthError> {
     let random = random_bytes::<32>().map_err(|e| AuthError::NoRandomness { message: e.to_string() })?;
     let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random));
     let row = TokenRow {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use ipnet::IpNet;
+use ludex_arena::consent::ConsentText;
 use ludex_arena::seasons::SuiteSeasons;
 use ludex_arena::settings::{Humans, PairMode};
 use ludex_arena::standing_ladders::LadderTerms;
@@ -50,6 +51,8 @@ pub struct Config {
     pub humans: Humans,
     /// Suites in which agents may enroll.
     pub suites: Suites,
+    /// Text that people accept before their first match of a run; `None`: people need not accept one.
+    pub consent: Option<ConsentText>,
     /// Maximum duration of a run, from the enrolment of its first agent.
     pub run_time: Duration,
     pub seasons: Vec<SuiteSeasons>,
@@ -97,6 +100,7 @@ impl Config {
             pairs: PairMode::default(),
             humans: Humans::default(),
             suites: Suites::builtin(),
+            consent: None,
             run_time: Duration::from_secs(30 * 24 * 3_600),
             seasons: Vec::new(),
             ladders: Vec::new(),

@@ -66,6 +66,7 @@ impl ServerState {
             humans: config.humans,
             data: config.data.clone(),
             suites: config.suites.clone(),
+            consent: config.consent.clone(),
             run_time: config.run_time,
             seasons: config.seasons.clone(),
             ladders: standing_ladders::open(&config.ladders, &catalogue, &config.opponents, &store).await?,

@@ -23,6 +23,8 @@ bitflags::bitflags! {
         const INVITE = 32;
         /// Mark of an owner that registered itself without an invitation; not a permission.
         const REGISTERED = 64;
+        /// Permission of a person to play one run of a suite. A token with this scope has no other scope.
+        const PERSON = 128;
         /// Scopes of a guest on loopback.
         const OPEN = Self::GYM.bits() | Self::PLAY.bits() | Self::SPECTATE.bits();
     }
@@ -38,13 +40,14 @@ impl Scopes {
     }
 }
 
-const NAMES: [(Scopes, &str); 7] = [
+const NAMES: [(Scopes, &str); 8] = [
     (Scopes::GYM, "gym"),
     (Scopes::PLAY, "play"),
     (Scopes::SPECTATE, "spectate"),
     (Scopes::METRICS, "metrics"),
     (Scopes::INVITE, "invite"),
     (Scopes::REGISTERED, "registered"),
+    (Scopes::PERSON, "person"),
     (Scopes::ADMIN, "admin"),
 ];
 

@@ -2,7 +2,7 @@
 
 import { enableCopyButtons } from './dom.js';
 import { home } from './home.js';
-import { login } from './login.js';
+import { login, loginByLink } from './login.js';
 import { match } from './match.js';
 import { play } from './play.js';
 import { runPlay } from './run-play.js';
@@ -11,4 +11,4 @@ import { run } from './run.js';
 const pages: Record<string, () => void> = {
   home, login, match, play, registered: enableCopyButtons, run, 'run-play': runPlay,
 };
-pages[document.body.dataset.page ?? '']?.();
+if (!(await loginByLink())) pages[document.body.dataset.page ?? '']?.();

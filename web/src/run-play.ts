@@ -13,7 +13,7 @@ export function runPlay(): void {
   if (!agent) localStorage.setItem(nameKey, name);
   const enrol: Enrol = { run: run! };
   if (suite) enrol.suite = suite;
-  if (only) enrol.only = [only];
+  if (only) enrol.only = only.split(',');
   if (scale) enrol.scale = Number(scale);
   new LiveMatch({ game: `run:${run}`, clock: {}, enrol }, name, false, () => location.assign(`/runs/${run}`));
 }

@@ -34,6 +34,7 @@ use super::loop_context::MatchParts;
 use super::observer::MatchObserver;
 use super::run_observer::RunObserver;
 use crate::clock::Clock;
+use crate::consent::ConsentText;
 use crate::metrics::{Metrics, word};
 use crate::seasons::SuiteSeasons;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
@@ -58,6 +59,8 @@ pub struct HubConfig {
     pub data: PathBuf,
     /// Suites in which agents may enroll.
     pub suites: Suites,
+    /// Text that people accept before their first match of a run.
+    pub consent: Option<ConsentText>,
     /// Maximum duration of a run, from its first enrolment.
     pub run_time: Duration,
     pub seasons: Vec<SuiteSeasons>,

@@ -92,6 +92,9 @@ impl Runs {
             let message = "expected an agent name; only named agents can enroll (set it in `hello`)";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message)));
         }
+        if let Some(invited) = &session.about.invited {
+            invited.check(session.about.kind, &request)?;
+        }
         let run = request.run.clone();
         check_name(&run)?;
         let host = match self.existing_run(&run).await? {
@@ -119,7 +122,8 @@ impl Runs {
             Some(entrant) if entrant.came => entrant.clone(),
             Some(entrant) => {
                 // First enrolment of a tournament entrant.
-                let came = EnrolledAgent { came: true, slots: request.slots.max(1), ..entrant.clone() };
+                let consent = self.consent_of(&session.about, &run)?;
+                let came = EnrolledAgent { came: true, slots: request.slots.max(1), consent, ..entrant.clone() };
                 let new = came.clone();
                 let change = |kept: &mut Enrolment| {
                     kept.entrants.iter_mut().filter(|e| e.ticket == new.ticket).for_each(|e| *e = new.clone());
@@ -317,6 +321,7 @@ impl Runs {
             let message = "agent name is taken in this run; use another name";
             return Err(Box::new(Refusal::new(ErrorCode::Conflict, message).path("run")));
         }
+        let consent = self.consent_of(&session.about, kept.run())?;
         let most = self.hub.config.limits.matches;
         if request.slots == 0 || request.slots > most {
             let e = Refusal::new(ErrorCode::Limit, format!("slots: expected 1 to {most}, got {}", request.slots))
@@ -331,12 +336,14 @@ impl Runs {
             join: fresh_id('j')?,
             slots: request.slots,
             came: true,
+            consent,
         };
         let new = entrant.clone();
         // The first run of a season starts the season.
         let changed = host.book.change(&self.hub.store, self.season_row(&kept), |kept| kept.entrants.push(new)).await;
         changed.map_err(|e| storage_failure(&format!("{e:#}")))?;
         self.hosts.lock().insert(host.run(), host.clone());
+        self.consents.lock().remove(session.about.owner.as_deref().unwrap_or_default());
         Ok(entrant)
     }
 

@@ -8,6 +8,8 @@ use ludex_referee::tournament::TournamentFormat;
 use ludex_store::{RunRow, Unkept, text};
 use serde::{Deserialize, Serialize};
 
+use crate::consent::Acceptance;
+
 /// Stored enrolment of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Enrolment {
@@ -76,6 +78,9 @@ pub(super) struct EnrolledAgent {
     /// True once the agent has enrolled. In a tournament, entrants are listed before they enroll.
     #[serde(default)]
     pub came: bool,
+    /// Acceptance of the consent text, if the agent is a person and the server has such a text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<Acceptance>,
 }
 
 /// Season of a run.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ludex_play::runs::driver::StopReason;
+use ludex_play::runs::folder::path_of;
 use ludex_play::time::epoch_ms;
 use ludex_protocol::message::{Progress, RunEnd, RunReason, ServerMessage};
 use ludex_protocol::record::{EndReason, Outcome, Record, RecordSeat};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 use super::Runs;
+use super::consents;
 use super::contest::RunContest;
 use super::enrolment::{EarlyStop, EnrolledAgent, Enrolment};
 use super::enrolment_state::EnrolmentState;
@@ -150,6 +152,9 @@ impl Host {
             self.stands(due, done);
         }
         self.standing.lock().since = Some((Instant::now(), 0));
+        if let Err(error) = consents::write(&path_of(&runs.hub.config.data, &run), &kept) {
+            tracing::error!(run, error = %format!("{error:#}"), "storing the consents of a run failed");
+        }
         let there = ServerExecutor::new(runs.clone(), self.book.clone(), &kept, contest, runtime.clone());
         let played = contest.play(&there, &run, |record, due| {
             if let Some(due) = due {

@@ -150,6 +150,7 @@ impl Runs {
                         join: fresh_id('j')?,
                         slots: SLOTS,
                         came: false,
+                        consent: None,
                     });
                     "remote".to_owned()
                 }

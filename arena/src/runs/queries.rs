@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ludex_play::runs::folder::path_of;
 use ludex_play::time::epoch_ms;
 use ludex_protocol::spec::Params;
+use ludex_referee::suite::Suite;
 use ludex_report::runs::bundle::{PAGE, REPORT};
 use serde_json::{Value, json};
 
@@ -72,12 +73,14 @@ impl Runs {
     }
 
     /// Returns the seat names of a run's games, by game id. For a run that does not exist yet, uses the games of
-    /// `suite` or, unless `only` is empty, of the part `only`.
+    /// `suite` or, unless `only` is empty, of the parts in `only`, separated by commas.
     pub fn seats_of(&self, run: &str, suite: &str, only: &str) -> BTreeMap<String, Vec<String>> {
         let games = match (self.host(run), self.hub.config.suites.get(suite)) {
             (Some(host), _) => self.games_of(&host.enrolment()).unwrap_or_default(),
             (None, Some(offer)) => {
-                let parts = offer.entry.parts.iter().filter(|part| only.is_empty() || part.part == only);
+                let only: Vec<&str> = only.split(',').filter(|id| !id.is_empty()).collect();
+                let parts =
+                    offer.entry.parts.iter().filter(|part| only.is_empty() || only.contains(&part.part.as_str()));
                 parts.filter_map(|part| self.hub.config.catalogue.load(&part.game, &Params::new()).ok()).collect()
             }
             (None, None) => Vec::new(),
@@ -92,6 +95,28 @@ impl Runs {
             }
         }
         seats
+    }
+
+    /// Returns the shortest and the longest time limit of a move, in seconds, over the parts of a run. For a run that does
+    /// not exist yet, uses `suite` and `only` as [`seats_of`](Self::seats_of) does. `None` if the suite is unknown.
+    pub fn move_limits(&self, run: &str, suite: &str, only: &str) -> Option<[u64; 2]> {
+        let kept = self.host(run).map(|host| host.enrolment());
+        if let Some(cup) = kept.as_ref().and_then(|kept| kept.cup.as_ref()) {
+            return Some([cup.move_s; 2]);
+        }
+        let text = match &kept {
+            Some(kept) => &kept.text,
+            None => &self.hub.config.suites.get(suite)?.text,
+        };
+        let suite = Suite::parse(text, &ludex_games::builtin()).ok()?;
+        let only: Vec<&str> = only.split(',').filter(|id| !id.is_empty()).collect();
+        let plays = |part: &str| match &kept {
+            Some(kept) => kept.plays(part),
+            None => only.is_empty() || only.contains(&part),
+        };
+        let parts = suite.parts.iter().filter(|part| plays(&part.id));
+        let limits: Vec<u64> = parts.map(|part| suite.policy(part).limit_s).collect();
+        Some([*limits.iter().min()?, *limits.iter().max()?])
     }
 
     /// Returns a file of a finished run's report, with its content type.

@@ -1,6 +1,7 @@
 //! `ludex admin`.
 
 mod backup;
+mod invite;
 mod matches;
 mod owner;
 mod prune;
@@ -16,6 +17,8 @@ pub(super) struct Args {
 enum AdminCommand {
     /// Create, list and revoke tokens
     Token(token::Args),
+    /// Invite people to play a suite in the browser, and print a link for each; links are printed only once
+    Invite(invite::Args),
     /// Suspend and resume owners of tokens
     Owner(owner::Args),
     /// End a running match
@@ -31,6 +34,7 @@ enum AdminCommand {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
         AdminCommand::Token(args) => token::run(args),
+        AdminCommand::Invite(args) => invite::run(&args),
         AdminCommand::Owner(args) => owner::run(args),
         AdminCommand::Match(args) => matches::run(args),
         AdminCommand::Backup(args) => backup::backup(args),

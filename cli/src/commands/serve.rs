@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::block_on;
+use ludex_arena::consent::ConsentText;
 use ludex_arena::seasons::SuiteSeasons;
 use ludex_arena::settings::{Humans, PairMode};
 use ludex_arena::standing_ladders::LadderTerms;
@@ -96,6 +97,9 @@ pub(super) struct Args {
     /// Offer this suite (built-in, TOML file, or none for no suites); may be repeated [default: all built-in suites]
     #[arg(long = "suite", value_name = "NAME|FILE")]
     suites: Vec<String>,
+    /// Show this Markdown file to people before their first match of a run, and enroll them only once they accept it
+    #[arg(long, value_name = "FILE")]
+    consent: Option<PathBuf>,
     /// Offer seasons of a suite (shared seeds, one run per agent) as set in this TOML file; may be repeated
     #[arg(long = "season", value_name = "FILE")]
     seasons: Vec<String>,
@@ -218,6 +222,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     config.retention = retention(&args.retention)?;
     config.drain = Duration::from_secs(args.drain_timeout);
     config.suites = offered_suites(&args.suites)?;
+    config.consent = args.consent.as_deref().map(consent).transpose()?;
     config.seasons = args.seasons.iter().map(|file| season(file)).collect::<anyhow::Result<_>>()?;
     config.ladders = args.ladders.iter().map(|text| ladder(text)).collect::<anyhow::Result<_>>()?;
     let days = Duration::try_from_secs_f64(args.run_timeout_days * 86_400.0).ok().filter(|time| !time.is_zero());
@@ -248,6 +253,11 @@ fn ladder(text: &str) -> anyhow::Result<LadderTerms> {
 fn season(file: &str) -> anyhow::Result<SuiteSeasons> {
     let read = std::fs::read_to_string(file).map_err(anyhow::Error::from);
     read.and_then(|text| SuiteSeasons::parse(&text)).with_context(|| format!("--season {file}"))
+}
+
+fn consent(file: &Path) -> anyhow::Result<ConsentText> {
+    let read = std::fs::read_to_string(file).map_err(anyhow::Error::from);
+    read.and_then(ConsentText::new).with_context(|| format!("--consent {}", file.display()))
 }
 
 /// Returns the suites that the server offers.

@@ -13,7 +13,7 @@ use flate2::bufread::GzDecoder;
 use ludex_referee::read::{RejectedRecord, Source};
 
 use super::describe::{LICENSE, about_run, program, sha256};
-use super::run_files::{ANSWERS, CALLS, EPISODES, FORMER_ANSWERS, LABELS, LOG, RUN, SUITE};
+use super::run_files::{ANSWERS, CALLS, CONSENT, EPISODES, FORMER_ANSWERS, LABELS, LOG, RUN, SUITE};
 use super::settings::RunSettings;
 
 /// SHA-256 of all other files, in the format of `sha256sum`.
@@ -42,7 +42,7 @@ const SMALL_BYTES: u64 = 64 << 20;
 /// Returns the maximum size in bytes of a file of a bundle; `None` for a name that no bundle has.
 fn max_bytes(name: &str) -> Option<u64> {
     match name {
-        SUMS | CARD | RUN | SUITE => Some(16 << 20),
+        SUMS | CARD | RUN | SUITE | CONSENT => Some(16 << 20),
         REPORT | PAGE | LOG | SEASON | TABLE => Some(256 << 20),
         EPISODES | CALLS | ANSWERS | FORMER_ANSWERS | LABELS => Some(4 << 30),
         run if run.ends_with(PACKED) => Some(4 << 30),
@@ -209,6 +209,7 @@ pub fn card(run: &RunSettings, files: &Files) -> String {
         CALLS => format!("{} model calls, one per line", lines(CALLS)),
         ANSWERS | FORMER_ANSWERS => format!("{} cached replies, one per line", lines(name)),
         LABELS => format!("labels of decisions in {} lines", lines(LABELS)),
+        CONSENT => format!("{} acceptances of the operator's consent text, by agent", lines(CONSENT)),
         LOG => "log of the run: starts, stops and failures".to_owned(),
         "report.html" | "report.json" => "ratings and results".to_owned(),
         _ => String::new(),

@@ -30,8 +30,10 @@ pub const ANSWERS: &str = "answers.jsonl";
 pub const FORMER_ANSWERS: &str = "once.jsonl";
 /// Labels of decisions, one line per decision and labeler.
 pub const LABELS: &str = "labels.jsonl";
+/// Acceptances of the consent text by people, one per line.
+pub const CONSENT: &str = "consent.jsonl";
 /// Files of a run. All files except the first may be missing.
-pub const FILES: [&str; 8] = [RUN, SUITE, EPISODES, CALLS, ANSWERS, FORMER_ANSWERS, LABELS, LOG];
+pub const FILES: [&str; 9] = [RUN, SUITE, EPISODES, CALLS, ANSWERS, FORMER_ANSWERS, LABELS, CONSENT, LOG];
 
 /// Number of a call of a seat: the turn, the attempt in the turn and the call in the attempt, each from 0. The text
 /// form is `turn.attempt.step`.

@@ -4,6 +4,7 @@
 mod agent;
 mod assets;
 mod errors;
+mod form;
 mod game;
 mod home;
 mod ladders;
@@ -11,6 +12,7 @@ mod login;
 mod matches;
 mod play;
 mod register;
+mod run_play;
 mod runs;
 mod scales;
 mod svg;
@@ -83,7 +85,8 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer, programs: Router) -> 
         .route("/agents/{name}", get(agent::page))
         .route("/runs", get(runs::list))
         .route("/runs/{run}", get(runs::page))
-        .route("/runs/{run}/play", get(runs::play))
+        .route("/runs/{run}/play", get(run_play::page))
+        .route("/runs/{run}/consent", post(run_play::consent))
         .route("/ladders", get(ladders::list))
         .route("/ladders/{ladder}", get(ladders::page))
         .route("/play/{id}", get(play::page))
@@ -115,6 +118,7 @@ pub(super) fn parts(may_register: bool) -> Router<(Arc<ServerState>, Peer)> {
 pub(super) fn body_limit(method: &Method, path: &str) -> u64 {
     match (method, path) {
         (&Method::POST, "/register" | "/register/revoke") => FORM,
+        (&Method::POST, path) if path.starts_with("/runs/") && path.ends_with("/consent") => FORM,
         _ => 0,
     }
 }

@@ -221,7 +221,8 @@ async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(Client
     let kind = asked.kind.unwrap_or(AgentKind::Bot);
     let AgentId { version, model, price, .. } = asked;
     let (owner, registered) = (grant.owner.clone(), grant.scopes.contains(Scopes::REGISTERED));
-    Ok((ClientInfo { agent, version, kind, model, price, owner, registered }, grant))
+    let invited = grant.invited.clone();
+    Ok((ClientInfo { agent, version, kind, model, price, owner, registered, invited }, grant))
 }
 
 /// Returns the session that the client wants to resume, if its resume key matches.

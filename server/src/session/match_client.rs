@@ -132,6 +132,10 @@ impl MatchClient {
     /// which the request was read from the socket.
     pub(crate) async fn handle(&mut self, at: u64, re: Id, message: ClientMessage) {
         match message {
+            ClientMessage::Join(_) if self.session.about.invited.is_some() => {
+                let why = "expected enrol, got join; the token permits one run of a suite";
+                self.reply(re, Refusal::new(ErrorCode::Forbidden, why));
+            }
             ClientMessage::Join(join) => Box::pin(self.hub.join(&self.session, re, *join)).await,
             ClientMessage::Leave(leave) => {
                 if Box::pin(self.hub.leave(&self.session, &leave.join)).await {

@@ -23,6 +23,14 @@ pub(super) struct Next {
     next: String,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LoginQuery {
+    /// True for a login by a link, which permits only tokens of invited people. Otherwise, a foreign link could log a
+    /// visitor in as another owner.
+    link: bool,
+}
+
 pub(super) async fn page(next: Query<Next>) -> Answer {
     show(Page::Login(LoginPage { next: local(&next.next).to_owned(), why: String::new() }))
 }
@@ -43,7 +51,7 @@ fn local(path: &str) -> &str {
 
 /// Stores the token from the `Authorization` header in a cookie. Pages of other origins cannot send this header to the
 /// server.
-pub(super) async fn enter(State((shared, peer)): App, headers: HeaderMap) -> Answer {
+pub(super) async fn enter(State((shared, peer)): App, query: Query<LoginQuery>, headers: HeaderMap) -> Answer {
     if !token::is_from_here(&headers) {
         return errors::foreign();
     }
@@ -51,6 +59,10 @@ pub(super) async fn enter(State((shared, peer)): App, headers: HeaderMap) -> Ans
         return failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, "expected a bearer token, got none"));
     };
     match auth::admit(&shared.store, Some(&token), shared.welcomes_guests(&peer), shared.epoch_ms()).await {
+        Ok(grant) if query.link && grant.invited.is_none() => {
+            let why = "expected the token of an invited person; enter other tokens on /login";
+            failed(StatusCode::FORBIDDEN, Refusal::new(ErrorCode::Forbidden, why))
+        }
         Ok(grant) => {
             let told = serde_json::json!({ "owner": grant.owner, "agent": grant.default_name() });
             set(Json(told).into_response(), &headers, &token, KEPT_S)

@@ -1,24 +1,21 @@
 //! Registration of owners: the form, its result with the token, and the revocation of a token.
 
-use std::sync::Arc;
-
-use axum::extract::{Form, FromRequest as _, Request, State};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::header::{self, HeaderValue};
 use axum::response::{IntoResponse, Json};
 use ludex_gym::compute::internal;
 use ludex_pages::Page;
 use ludex_pages::register::{RegisterPage, RegisteredPage, Revocation};
 use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::super::{failed, token};
+use super::super::failed;
+use super::form::entered;
 use super::{Answer, App, address, errors, is_for_people, page as made, show};
 use crate::auth::{self, AuthError, Scopes};
 use crate::config::RegistrationMode;
-use crate::peer::Peer;
 use crate::registration::RegistrationError;
 use crate::server_state::ServerState;
 
@@ -115,36 +112,6 @@ fn form(shared: &ServerState) -> RegisterPage {
         needs_invitation: registrar.is_some_and(|registrar| registrar.mode == RegistrationMode::Invite),
         per_hour: registrar.map_or(0, |registrar| registrar.per_hour),
         ..RegisterPage::default()
-    }
-}
-
-/// Returns the headers of a request and the fields of its form.
-///
-/// # Errors
-///
-/// The response to a request from a page of another server, to a body that is not a form, and to a form that does not
-/// arrive in time.
-async fn entered<T: DeserializeOwned>(
-    request: Request,
-    peer: &Peer,
-    shared: &Arc<ServerState>,
-) -> Result<(HeaderMap, T), Box<Answer>> {
-    let headers = request.headers().clone();
-    if !token::is_from_here(&headers) {
-        return Err(Box::new(errors::foreign()));
-    }
-    let refusal = |status, code, why: String| Box::new(failed(status, Refusal::new(code, why)));
-    let time = peer.hello_time(&shared.limits);
-    match tokio::time::timeout(time, Form::<T>::from_request(request, &())).await {
-        Ok(Ok(Form(fields))) => Ok((headers, fields)),
-        Ok(Err(error)) => {
-            let why = format!("expected a form (application/x-www-form-urlencoded): {error}");
-            Err(refusal(StatusCode::BAD_REQUEST, ErrorCode::BadField, why))
-        }
-        Err(_) => {
-            let why = format!("expected the form within {} seconds", time.as_secs_f64());
-            Err(refusal(StatusCode::REQUEST_TIMEOUT, ErrorCode::BadMessage, why))
-        }
     }
 }
 

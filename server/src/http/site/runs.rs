@@ -1,18 +1,17 @@
-//! Run pages: the list of runs, the page of one run, and the page on which a person plays a run.
+//! Run pages: the list of runs, and the page of one run.
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap};
 use axum::response::IntoResponse;
-use ludex_pages::run::{RunPage, RunPlayPage, RunView, Verdict, format_text, state_text};
+use ludex_pages::run::{RunPage, RunView, Verdict, format_text, state_text};
 use ludex_pages::runs::{RunLine, RunListPage, SeasonName, SuiteOption};
 use ludex_pages::{Page, text};
 use ludex_protocol::message::SuiteEntry;
-use ludex_referee::suite::is_word;
 use ludex_store::MatchFilter;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Answer, App, admitted, errors, matches, show, view};
 use crate::auth::Scopes;
@@ -124,40 +123,4 @@ pub(super) async fn page(
         next,
         about,
     })))
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Enter {
-    suite: String,
-    only: String,
-    scale: String,
-}
-
-/// Returns the page on which a person plays a run. Its script enrolls over the protocol, like any other client.
-pub(super) async fn play(
-    State(app): App,
-    headers: HeaderMap,
-    path: Result<Path<String>, PathRejection>,
-    enter: Query<Enter>,
-) -> Answer {
-    let run = path.map(|Path(run)| run).unwrap_or_default();
-    let Query(Enter { suite, only, scale }) = enter;
-    let [at, of, part, share] = [&run, &suite, &only, &scale].map(|word| text::path(word));
-    let here = format!("/runs/{at}/play?suite={of}&only={part}&scale={share}");
-    let grant = match admitted(&app, &headers, &here).await {
-        Ok(grant) => grant,
-        Err(shut) => return *shut,
-    };
-    match app.0.runs.run(&run).await {
-        Some(about) if about["state"] == "open" => {}
-        Some(_) => return (StatusCode::SEE_OTHER, [(header::LOCATION, format!("/runs/{at}"))]).into_response(),
-        None if suite.is_empty() || !is_word(&run) => return errors::missing("run", &run, "/runs", None),
-        None if app.0.config.suites.get(&suite).is_none() => return errors::missing("suite", &suite, "/runs", None),
-        None => {}
-    }
-    let scale = scale.parse::<f64>().ok().filter(|scale| *scale != 1.0);
-    let seats = json!(app.0.runs.seats_of(&run, &suite, &only)).to_string();
-    let (agent, prefix) = (grant.default_name().map(str::to_owned), grant.prefix().to_owned());
-    show(Page::RunPlay(RunPlayPage { run, suite, only, scale, seats, agent, prefix }))
 }
