@@ -277,6 +277,6 @@ fn part_of(run: &str, episode: &str) -> Option<String> {
 }
 
 /// Returns true if the agent chose the move; false for a forced move and for a turn without a move.
-fn is_own(m: &MoveRecord) -> bool {
+pub fn is_own(m: &MoveRecord) -> bool {
     !m.forced && (m.action.is_some() || m.document.is_some())
 }

@@ -6,11 +6,11 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use ludex_env::{GameRef, MarkValue};
-use ludex_protocol::record::EndReason;
+use ludex_protocol::record::{AgentKind, EndReason};
 use ludex_protocol::spec::Spec;
 
 use crate::outcome::is_competitive;
@@ -329,6 +329,13 @@ impl<'a> Rows<'a> {
     /// Returns the candidates among [`agents_here`](Self::agents_here).
     pub fn candidates_here(&self) -> Vec<usize> {
         self.agents_here().into_iter().filter(|&agent| self.table.agents[agent].candidate).collect()
+    }
+
+    /// Returns the names of the agents that played as people, of the kind `human`.
+    pub fn people(&self) -> BTreeSet<&str> {
+        let seats = self.everything().flat_map(|game| game.players.iter().zip(game.seats));
+        let people = seats.filter(|(_, seat)| seat.kind == AgentKind::Human);
+        people.map(|(&agent, _)| self.table.agents[agent].name.as_str()).collect()
     }
 
     /// Returns all matches, including those that do not count.

@@ -10,6 +10,7 @@ pub(crate) mod headline;
 mod html;
 mod markdown;
 mod overview;
+mod people;
 mod shares;
 mod wordings;
 
@@ -22,7 +23,7 @@ use ludex_referee::verify::Verifier;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::scale::{RatingOptions, Scale, keys, labels, rate};
+use crate::scale::{AgentLabel, RatingOptions, Scale, keys, labels, mark_people, rate};
 
 use self::about::{RunHead, SiteLinks};
 use crate::figure::RenderedFigure;
@@ -111,8 +112,19 @@ impl Report {
         options: RatingOptions,
         about: ReportAbout,
     ) -> Report {
-        let scales = rate(games, &options);
+        let mut scales = rate(games, &options);
         let games: Vec<&GameResult> = games.iter().map(AsRef::as_ref).collect();
+        let plain = labels(games.iter().copied());
+        let mut names = plain.clone();
+        mark_people(&mut names, games.iter().copied());
+        let people: BTreeMap<&str, &str> = plain
+            .iter()
+            .map(|(key, label)| (label.as_str(), names[key].as_str()))
+            .filter(|(old, new)| old != new)
+            .collect();
+        for row in scales.iter_mut().flat_map(|scale| &mut scale.agents) {
+            row.name = people.get(row.name.as_str()).map_or_else(|| row.name.clone(), |name| (*name).to_owned());
+        }
         let mut digests: Vec<&str> = games.iter().map(|g| &*g.digest).collect();
         digests.sort_unstable();
         let started = games.iter().map(|g| g.started.clone()).filter(|s| !s.is_empty()).min();
@@ -124,7 +136,7 @@ impl Report {
             records_digest: hex::encode(Sha256::digest(digests.join("\n"))),
             period: started.zip(ended).map(<[String; 2]>::from),
             headline: headline(&scales),
-            discards: discards(&games, &options),
+            discards: discards(&games, &options, &names),
             options,
             scales,
             refused,
@@ -257,8 +269,7 @@ fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
     rows
 }
 
-fn discards(games: &[&GameResult], options: &RatingOptions) -> Vec<DiscardRow> {
-    let names = labels(games.iter().copied());
+fn discards(games: &[&GameResult], options: &RatingOptions, names: &BTreeMap<AgentLabel, String>) -> Vec<DiscardRow> {
     let mut out: BTreeMap<&str, BTreeMap<String, u64>> = BTreeMap::new();
     for game in games {
         let Some(reason) = options.discards(game) else { continue };

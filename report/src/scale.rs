@@ -201,6 +201,20 @@ pub fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<A
     all
 }
 
+/// Suffix of the labels of people in reports.
+pub(crate) const PERSON: &str = " (person)";
+
+/// Appends a suffix to the labels of agents that played as people, of the kind `human`.
+pub fn mark_people<'a>(labels: &mut BTreeMap<AgentLabel<'a>, String>, games: impl IntoIterator<Item = &'a GameResult>) {
+    for seat in games.into_iter().flat_map(|game| &game.seats).filter(|seat| seat.kind == AgentKind::Human) {
+        if let Some(label) = labels.get_mut(&(seat.name.as_str(), seat.spec.as_deref()))
+            && !label.ends_with(PERSON)
+        {
+            label.push_str(PERSON);
+        }
+    }
+}
+
 /// Rates all records that count ([`RatingOptions::discards`]): returns one scale for each game string, rules hash and
 /// part, sorted in this order. Takes [`GameResult`]s or [`VerifiedRecord`](ludex_referee::VerifiedRecord)s.
 pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Scale> {

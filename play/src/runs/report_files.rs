@@ -7,11 +7,11 @@ use std::path::Path;
 
 use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::{Viewer, recording};
-use ludex_protocol::record::{Record, RecordParts};
+use ludex_protocol::record::{AgentKind, Record, RecordEvent, RecordParts};
 use ludex_referee::metric::{LABELS, Metric, SCORE_RATE};
 use ludex_referee::rating::table::Interval;
 use ludex_referee::read::{RejectedRecord, raw_lines};
-use ludex_referee::result::{MULTI_SEAT, SeatResult};
+use ludex_referee::result::{MULTI_SEAT, SeatResult, is_own};
 use ludex_referee::rows::Rows;
 use ludex_referee::suite::figure::Figure;
 use ludex_referee::suite::plan::{MatchScore, Plan, Results};
@@ -26,7 +26,9 @@ use ludex_report::figure::RenderedFigure;
 use ludex_report::figure::data::{Strip, StripPicture};
 use ludex_report::figure::resolve::FigureSource as FigureGround;
 use ludex_report::labels;
-use ludex_report::report::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
+use ludex_report::report::about::{
+    HeadAgent, HeadCost, HeadMatch, HeadMean, HeadPerson, HeadResult, HeadSummary, RunHead,
+};
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::bundle::{Files, PAGE, REPORT};
 use ludex_report::runs::describe;
@@ -39,7 +41,7 @@ use ludex_report::runs::settings::{RunAgent, RunSeeds};
 use ludex_report::runs::summary::SummaryScore;
 use ludex_report::runs::summary::{PartResult, notes, rows_on, summaries};
 use ludex_report::runs::usage::Usage;
-use ludex_report::scale::{AgentLabel, RatingOptions, keys, labels};
+use ludex_report::scale::{AgentLabel, RatingOptions, keys, labels, mark_people};
 
 use super::preflight;
 use super::rebuilt_plan::RebuiltPlan;
@@ -132,14 +134,16 @@ pub fn report(
     (report.with_runs(heads, figures(&read), &paired), refused)
 }
 
-/// Names each candidate with its spec if a candidate of another run has the same name and a different spec. Returns the name
-/// and the spec of the renamed candidates, by new name.
+/// Names each candidate with its spec if a candidate of another run has the same name and a different spec, and marks
+/// people. Returns the name and the spec of the renamed candidates, by new name.
 fn name_apart(read: &mut [Read]) -> BTreeMap<String, (String, Option<String>)> {
     let mut renamed = BTreeMap::new();
+    let games = || read.iter().flat_map(|read| &read.games).map(VerifiedRecord::result);
+    let mut names = labels(games());
     if read.len() < 2 {
-        return renamed;
+        names.iter_mut().for_each(|(key, label)| key.0.clone_into(label));
     }
-    let names = labels(read.iter().flat_map(|read| &read.games).map(VerifiedRecord::result));
+    mark_people(&mut names, games());
     let mut found: Vec<(usize, usize, String)> = Vec::new();
     for (at, run) in read.iter().enumerate() {
         let Some(plan) = &run.plan else { continue };
@@ -230,7 +234,7 @@ impl<'r> Read<'r> {
     fn head(&self, transcripts: Option<String>) -> Option<RunHead> {
         let (about, plan) = (&self.run.about, self.plan.as_ref()?);
         let results = rows_on(&[], &about.run, plan, &self.done, &self.walk, &self.planned);
-        let (costs, turns) = (self.costs(), self.turns());
+        let (costs, turns, people) = (self.costs(), self.turns(), self.people());
         let candidates = about.agents.iter().enumerate().filter(|(_, agent)| agent.candidate);
         let agent = |(at, agent): (usize, &RunAgent)| HeadAgent {
             name: label(plan, at, agent).to_owned(),
@@ -241,6 +245,7 @@ impl<'r> Read<'r> {
             wording: wording(plan, at),
             matches: turns.get(&at).map_or(0, |turns| turns.0),
             seconds: turns.get(&at).map_or(0.0, |turns| turns.1 / 1e3),
+            person: people.get(&at).cloned().map(HeadPerson::of),
             cost: costs.get(&at).map(|usage| HeadCost {
                 calls: usage.calls,
                 tokens_in: usage.tokens_in,
@@ -312,6 +317,23 @@ impl<'r> Read<'r> {
                 let sum = out.entry(who).or_default();
                 sum.0 += 1;
                 sum.1 += seat.times.sum();
+            }
+        }
+        out
+    }
+
+    /// Returns the times in milliseconds of the moves that people chose, by agent index in the run.
+    fn people(&self) -> HashMap<usize, Vec<u64>> {
+        let mut out: HashMap<usize, Vec<u64>> = HashMap::new();
+        for game in &self.games {
+            let place = self.walk.of_episode(&self.run.about.run, &game.record().header.episode);
+            let seats = place.into_iter().flat_map(|place| &place.seats).zip(&game.result().seats).enumerate();
+            for (seat, (&who, _)) in seats.filter(|(_, (_, result))| result.kind == AgentKind::Human) {
+                let times = out.entry(who).or_default();
+                times.extend(game.record().events.iter().filter_map(|event| match event {
+                    RecordEvent::Move(m) if m.seat as usize == seat && is_own(m) => Some(m.ms),
+                    _ => None,
+                }));
             }
         }
         out

@@ -1,5 +1,7 @@
 //! Conversion of a figure and its matches to drawable data.
 
+use std::collections::BTreeSet;
+
 use ludex_referee::metric::value::{Graph, Point};
 use ludex_referee::metric::{Measurement, MetricQuery, MetricScope, Value};
 use ludex_referee::relation::{correlation_p, pearson};
@@ -338,7 +340,7 @@ impl Resolver<'_> {
             add_mean_columns(&mut out, &wishes, &titles, &kinds, pooled);
         }
         if wants(Margin::MeanRow) && out.rows.len() > 1 {
-            add_mean_row(&mut out);
+            add_mean_row(&mut out, &self.ground.rows.people());
         }
         out
     }
@@ -610,9 +612,12 @@ fn add_mean_columns(
     }
 }
 
-/// Appends a row with the mean of each column.
-fn add_mean_row(grid: &mut Grid) {
-    let of = |c: usize| mean(grid.cells.iter().filter_map(|cells| cells[c]));
+/// Appends a row with the mean of each column. People have means of their own, so they do not count beside other agents.
+fn add_mean_row(grid: &mut Grid, people: &BTreeSet<&str>) {
+    let is_person = |row: &String| people.contains(row.as_str());
+    let only_people = grid.rows.iter().all(is_person);
+    let counts: Vec<bool> = grid.rows.iter().map(|row| only_people || !is_person(row)).collect();
+    let of = |c: usize| mean(grid.cells.iter().zip(&counts).filter_map(|(cells, counts)| cells[c].filter(|_| *counts)));
     let cells = (0..grid.columns.len()).map(of).collect();
     grid.rows.push("mean".to_owned());
     grid.cells.push(cells);

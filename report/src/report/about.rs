@@ -59,10 +59,42 @@ pub struct HeadAgent {
     pub matches: u64,
     /// Seconds of the agent's turns, summed over all matches that ended.
     pub seconds: f64,
+    /// Moves of a person; absent for other agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub person: Option<HeadPerson>,
     /// Cost of the calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<HeadCost>,
     pub results: Vec<HeadResult>,
+}
+
+/// Moves of a person.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HeadPerson {
+    /// Number of moves that the person chose; forced moves are excluded.
+    pub moves: u64,
+    /// Median time of these moves in seconds; absent without moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub median_s: Option<f64>,
+    /// Times of the moves in milliseconds.
+    #[serde(skip)]
+    pub times_ms: Vec<u64>,
+}
+
+impl HeadPerson {
+    /// Creates the description of a person's moves from their times in milliseconds.
+    pub fn of(times_ms: Vec<u64>) -> HeadPerson {
+        let seconds: Vec<f64> = times_ms.iter().map(|&ms| ms as f64 / 1e3).collect();
+        HeadPerson { moves: times_ms.len() as u64, median_s: median(seconds), times_ms }
+    }
+}
+
+/// Returns the median of numbers; `None` without numbers.
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    let upper = *values.get(half)?;
+    Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[half - 1], upper) })
 }
 
 /// Mean of a metric over parts, for all agents.

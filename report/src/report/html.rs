@@ -10,6 +10,7 @@ use super::Report;
 use super::about::{HeadAgent, SiteLinks};
 use super::cost::{COST, FRONTIER};
 use super::overview::{LEADERBOARD, OVERALL, SUMMARIES, names};
+use super::people::PEOPLE;
 use super::wordings::WORDINGS;
 use crate::figure::data::Data;
 use crate::figure::match_conditions::MatchConditions;
@@ -37,7 +38,7 @@ pub(super) fn page(report: &Report, site: Option<&SiteLinks>) -> String {
         report.figures.iter().partition(|figure| figure.headline);
     let (boards, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) = figures
         .into_iter()
-        .partition(|figure| [LEADERBOARD, SUMMARIES, WORDINGS, COST, FRONTIER].contains(&figure.id.as_str()));
+        .partition(|figure| [LEADERBOARD, PEOPLE, SUMMARIES, WORDINGS, COST, FRONTIER].contains(&figure.id.as_str()));
     let (overall, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
         figures.into_iter().partition(|figure| figure.id == OVERALL);
     let [headlines, overall, boards, figures] = [headlines, overall, boards, figures]

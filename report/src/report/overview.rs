@@ -7,7 +7,7 @@ use ludex_referee::rating::table::Interval;
 use ludex_referee::suite::figure::Highlight;
 
 use super::shares::{mean_share, scored, share};
-use super::{PairedDifference, Report, cost, wordings};
+use super::{PairedDifference, Report, cost, people, wordings};
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn};
 use crate::figure::match_conditions::MatchConditions;
@@ -45,6 +45,7 @@ pub(super) fn boards(report: &Report, paired: PairedDifference) -> Vec<RenderedF
     if report.wants_ratings() {
         out.push(leaderboard(report, &agents, rows.clone(), paired));
     }
+    out.extend(people::figure(report));
     out.extend(summaries(report, &agents, rows.clone()));
     out.extend(wordings::figure(report));
     out.extend(cost::figures(report, &agents, rows));

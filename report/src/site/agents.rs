@@ -11,6 +11,7 @@ use super::{BoardCell, Downloads, cells};
 use crate::figure::STYLE;
 use crate::figure::data::GridColumn;
 use crate::report::about::{HeadAgent, HeadCost};
+use crate::scale::PERSON;
 use crate::text::number;
 use crate::{PROGRAM, Report, page};
 
@@ -120,10 +121,12 @@ impl SiteAgents {
             let namesakes = keys.iter().filter(|other| other.0 == name).count();
             let shared = keys.iter().filter(|other| slug(&other.0) == slug(&name)).count() > 1;
             let digest = || hex::encode(Sha256::digest(format!("{name}\n{spec}")));
+            let is_person = entries.iter().flat_map(|entry| &entry.runs).any(|run| run.agent.person.is_some());
+            let full = if namesakes > 1 && name != spec { format!("{name} ({spec})") } else { name.clone() };
             SiteAgent {
                 own_name: name.clone(),
                 slug: if shared { format!("{}-{}", slug(&name), &digest()[..8]) } else { slug(&name) },
-                name: if namesakes > 1 && name != spec { format!("{name} ({spec})") } else { name },
+                name: if is_person { format!("{full}{PERSON}") } else { full },
                 spec,
                 namesakes,
                 entries,
