@@ -2,6 +2,7 @@
 
 mod agents;
 mod matches;
+mod people;
 mod rates;
 mod register;
 mod runs;
