@@ -20,6 +20,7 @@ mod parse_answer;
 mod position;
 mod probe;
 mod prompt_preview;
+mod prompter;
 mod prompting;
 mod prompts;
 mod relabel;
@@ -38,7 +39,8 @@ pub use forecast::{Forecast, forecast};
 pub use judge::{Judge, JudgeAnswer, JudgeQuestion};
 pub use model::typical_out_tokens;
 pub use probe::{Probe, ProbeCall, hello, probe};
-pub use prompt_preview::{PositionQuery, Prompt, Way, prompt, resolve_path};
+pub use prompt_preview::{Observed, PositionQuery, Prompt, Way, observe, prompt, resolve_path};
+pub use prompter::{Prompter, Reading};
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
@@ -46,8 +48,7 @@ use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 use call::MoveAttempt;
 use endpoint::Endpoint;
 use model::{Llm, NAME, read};
-use prompts::{AnswerKind, Prompts};
-use settings::AnswerFormat;
+use prompts::Prompts;
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     NAME,
@@ -132,10 +133,7 @@ impl Agent for Llm {
 /// # Errors
 /// A spec of another agent, or a game that the agent does not support.
 pub fn render(spec: &AgentSpec, game: &GameRef, ask: &MoveRequest<'_>) -> Result<Vec<ChatMessage>, AgentError> {
-    let settings = read(spec)?;
-    let prompts = Prompts::new(settings.wording.clone(), game)?;
-    let task = prompting::first(&settings.wording);
-    prompts.messages(ask, &*ask.view(), &task, settings.format != AnswerFormat::Text && task.wants != AnswerKind::Words)
+    Prompter::new(spec, game)?.messages(ask)
 }
 
 /// Returns the hex digest of all prompt inputs of `spec` in `game` except the move request: templates, manual texts,

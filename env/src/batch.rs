@@ -16,7 +16,7 @@ use ludex_protocol::{Batch, ErrorCode, Refusal};
 
 use crate::budget::{Budget, Scheduler};
 use crate::dyn_state::DynState;
-use crate::game::Seat;
+use crate::game::{Seat, ToMove};
 use crate::policy::Policy;
 use ludex_protocol::Move;
 
@@ -180,6 +180,10 @@ pub trait DynBatch: Send {
     /// Returns the number of entries per row of [`Actions`]: 1 if the game is sequential or the client plays exactly
     /// one seat, else the number of seats.
     fn width(&self) -> usize;
+    /// Returns the party to move in environment `i`; `Over` if no episode is running.
+    fn turn(&self, i: usize) -> ToMove;
+    /// Returns the seat whose view replies contain for environment `i`, with [`Observer::Acting`].
+    fn viewer(&self, i: usize) -> Seat;
     /// Returns the settings of the batch.
     fn config(&self) -> &BatchConfig;
     /// Replaces the policies of the seats for future episodes.

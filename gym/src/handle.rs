@@ -1,18 +1,30 @@
 //! Environment handle: a batch of environments of one game.
 
+use std::collections::HashSet;
+
 use ludex_env::batch::Snapshot;
 use ludex_env::{Actions, DynBatch, GameRef, ResetSeeds};
-use ludex_protocol::message::{HandleOpened, OkReply, Snapshots};
+use ludex_protocol::message::{GymView, HandleOpened, OkReply, Snapshots, Viewed};
+use ludex_protocol::spec::Params;
 use ludex_protocol::{Batch, Bytes, Column, ErrorCode, Refusal, ServerMessage, message};
 use ludex_store::Write;
 
+use super::prompts::{EnvPrompts, StepAnswers};
 use super::records::Recorder;
 use super::seating::{EnvPlayers, GymSeating};
 use super::{field, view};
+use crate::compute::internal;
 use crate::quotas::Share;
 
 /// Maximum nesting depth of a snapshot: more than the 16 levels of a document and the levels around it.
 const SNAPSHOT_DEPTH: usize = 32;
+
+/// Number of rows of a step that take as long as one prompt: 0.1 ms.
+const ROWS_PER_PROMPT: usize = 200;
+/// Number of items of `view` that take as long as one prompt.
+const READS_PER_PROMPT: usize = 10;
+/// Number of bytes of an answer that take as long to read as one item of `view`.
+const BYTES_PER_READ: usize = 20;
 
 /// Request to an open handle.
 pub(super) enum HandleTask {
@@ -66,6 +78,8 @@ pub(super) struct EnvHandle {
     /// Reserved share of the owner's quota of document bytes.
     documents: Share,
     recorder: Option<Recorder>,
+    /// Prompts, prepared on first use unless `open` requests them.
+    prompts: Option<EnvPrompts>,
     // Reused between calls to save allocations.
     spare: Option<Box<Batch>>,
     ids: Vec<i32>,
@@ -78,12 +92,13 @@ impl EnvHandle {
         env: u32,
         game: GameRef,
         batch: Box<dyn DynBatch>,
-        seated: EnvPlayers,
-        table: GymSeating,
+        (seated, table): (EnvPlayers, GymSeating),
+        prompts: Option<EnvPrompts>,
         recorder: Option<Recorder>,
         [_share, documents]: [Share; 2],
     ) -> Self {
-        EnvHandle { env, game, batch, seated, table, recorder, _share, documents, spare: None, ids: Vec::new() }
+        let ids = Vec::new();
+        EnvHandle { env, game, batch, seated, table, recorder, prompts, _share, documents, spare: None, ids }
     }
 
     pub(super) fn env(&self) -> u32 {
@@ -96,7 +111,7 @@ impl EnvHandle {
     }
 
     /// Returns the size of a task, for duration estimates: the number of its environments or, for `view`, of the
-    /// requested items.
+    /// requested items. Prompts and answers count as several.
     pub(super) fn rows(&self, task: &HandleTask) -> usize {
         let envs = match task {
             HandleTask::Reset(r) => &r.envs,
@@ -105,11 +120,23 @@ impl EnvHandle {
             HandleTask::Snapshot(s) => &s.envs,
             HandleTask::Restore(r) => &r.envs,
             HandleTask::View(v) => {
-                return 1 + v.views.len() + v.names.iter().flatten().count() + v.parse.iter().flatten().count();
+                let prompts = if v.views.contains(&GymView::Prompt) { READS_PER_PROMPT } else { 0 };
+                let answers: usize =
+                    v.answers.iter().flatten().map(|text| READS_PER_PROMPT + text.len() / BYTES_PER_READ).sum();
+                let texts = v.names.iter().flatten().count() + v.parse.iter().flatten().count();
+                return 1 + v.views.len() + prompts + answers + texts;
             }
             HandleTask::Close => return 0,
         };
-        envs.as_ref().map_or(self.batch.count(), Column::len)
+        let rows = envs.as_ref().map_or(self.batch.count(), Column::len);
+        let answers = match task {
+            HandleTask::Step(message::StepEnvs { answers: Some(answers), .. }) => {
+                answers.iter().flatten().map(|text| ROWS_PER_PROMPT + text.len()).sum()
+            }
+            _ => 0,
+        };
+        let has_prompts = self.prompts.as_ref().is_some_and(|prompts| prompts.in_batches);
+        answers + rows * if has_prompts { ROWS_PER_PROMPT } else { 1 }
     }
 
     /// Returns true if an agent of the server plays a seat.
@@ -133,7 +160,8 @@ impl EnvHandle {
             Ok(()) => self.execute(task),
             Err(full) => (Err(full), None),
         };
-        self.documents.set(u32::try_from(self.batch.document_bytes()).unwrap_or(u32::MAX));
+        let refused = self.prompts.as_ref().map_or(0, EnvPrompts::bytes);
+        self.documents.set(u32::try_from(self.batch.document_bytes() + refused).unwrap_or(u32::MAX));
         done
     }
 
@@ -141,7 +169,7 @@ impl EnvHandle {
     /// of the new documents is not checked, so a single task may exceed the quota.
     fn may_say_more(&self, task: &HandleTask) -> Result<(), Box<Refusal>> {
         let more = match task {
-            HandleTask::Step(step) => step.moves.is_some(),
+            HandleTask::Step(step) => step.moves.is_some() || step.answers.is_some(),
             HandleTask::Restore(_) => true,
             _ => false,
         };
@@ -156,7 +184,7 @@ impl EnvHandle {
         let answer = match task {
             HandleTask::Reset(r) => self.reset(r),
             HandleTask::Step(s) => self.step(s),
-            HandleTask::View(v) => view::look(&*self.batch, &v).map(|seen| ServerMessage::Viewed(Box::new(seen))),
+            HandleTask::View(v) => self.view(&v).map(|seen| ServerMessage::Viewed(Box::new(seen))),
             HandleTask::Snapshot(s) => self.snapshot(s),
             HandleTask::Restore(r) => self.restore(r),
             HandleTask::Close => Ok(ServerMessage::Ok(OkReply {})),
@@ -197,15 +225,45 @@ impl EnvHandle {
     ) -> Answer {
         let rows = envs.as_ref().map(Column::to_vec);
         let mut out = self.spare.take().unwrap_or_default();
-        let done = call(&mut *self.batch, rows.as_deref(), &mut out);
-        (out.env, out.envs) = (self.env, envs);
+        let done = call(&mut *self.batch, rows.as_deref(), &mut out).map_err(Box::new);
+        (out.env, out.envs, out.prompt, out.answers) = (self.env, envs, None, None);
         match done {
             Ok(()) => Ok(ServerMessage::Batch(out)),
             Err(e) => {
                 self.spare = Some(out);
-                Err(Box::new(e))
+                Err(e)
             }
         }
+    }
+
+    /// Adds prompts to a reply, if the handle has them in batches. `moved` returns true for the environments that have
+    /// moved, whose refused answers no longer matter.
+    fn prompted(&mut self, answer: Answer, moved: impl Fn(usize) -> bool) -> Answer {
+        let mut answer = answer?;
+        if let (ServerMessage::Batch(out), Some(prompts)) = (&mut answer, &mut self.prompts) {
+            prompts.forget(moved);
+            prompts.write(&*self.batch, out, self.table.limits.batch_bytes)?;
+        }
+        Ok(answer)
+    }
+
+    /// Returns the prompts of the handle, with default settings unless `open` has others.
+    fn prompts(&mut self) -> Result<&mut EnvPrompts, Box<Refusal>> {
+        let prompts = match self.prompts.take() {
+            Some(prompts) => prompts,
+            None => EnvPrompts::new(&self.game, &Params::new(), false)?,
+        };
+        Ok(self.prompts.insert(prompts))
+    }
+
+    fn view(&mut self, v: &message::ViewEnv) -> Result<Viewed, Box<Refusal>> {
+        if !v.views.contains(&GymView::Prompt) && v.answers.is_none() {
+            return view::look(&*self.batch, None, v);
+        }
+        let prompts = self.prompts()?;
+        let other = v.prompt.as_ref().map(|settings| prompts.with_settings(settings)).transpose()?;
+        let prompts = other.as_ref().or(self.prompts.as_ref());
+        view::look(&*self.batch, prompts, v)
     }
 
     fn reset(&mut self, r: message::Reset) -> Answer {
@@ -231,6 +289,7 @@ impl EnvHandle {
                 None => recorder.begin(0..self.batch.count() as u32),
             }
         }
+        let named = self.prompts.is_some().then(|| named(&r.envs));
         let answer = self.answer(r.envs, |batch, rows, out| batch.reset(rows, &seeds, out));
         if answer.is_err()
             && let Some(before) = before
@@ -238,24 +297,53 @@ impl EnvHandle {
             self.batch.set_seats(before.players.clone()).map_err(Box::new)?;
             self.seated = before;
         }
-        answer
+        self.prompted(answer, |i| named.as_ref().is_some_and(|named| named(i)))
     }
 
     fn step(&mut self, s: message::StepEnvs) -> Answer {
-        match (s.actions, s.moves) {
-            (Some(actions), None) => {
+        match (s.actions, s.moves, s.answers) {
+            (Some(actions), None, None) => {
                 let mut ids = std::mem::take(&mut self.ids);
                 ids.clear();
                 ids.extend(actions.iter());
+                let moved = self.moved(&s.envs, &ids, |id| *id != -1);
                 let answer = self.answer(s.envs, |batch, rows, out| batch.step(rows, Actions::Ids(&ids), out));
                 self.ids = ids;
-                answer
+                self.prompted(answer, |i| moved.contains(&i))
             }
-            (None, Some(moves)) => {
-                self.answer(s.envs, |batch, rows, out| batch.step(rows, Actions::Moves(&moves), out))
+            (None, Some(moves), None) => {
+                let moved = self.moved(&s.envs, &moves, Option::is_some);
+                let answer = self.answer(s.envs, |batch, rows, out| batch.step(rows, Actions::Moves(&moves), out));
+                self.prompted(answer, |i| moved.contains(&i))
             }
-            _ => Err(field("actions", "expected either `actions` or `moves`, got both or neither")),
+            (None, None, Some(answers)) => self.step_answers(s.envs, &answers),
+            _ => Err(field("actions", "expected exactly one of `actions`, `moves` and `answers`")),
         }
+    }
+
+    /// Steps with answers of a language model, each as one attempt of its turn.
+    fn step_answers(&mut self, envs: Option<Column<u32>>, answers: &[Option<String>]) -> Answer {
+        let rows = envs.as_ref().map_or_else(|| (0..self.batch.count() as u32).collect(), Column::to_vec);
+        self.prompts()?;
+        let Some(prompts) = &self.prompts else { return Err(internal()) };
+        let mut answers = StepAnswers::read(prompts, &*self.batch, &rows, answers)?;
+        let moved = self.moved(&envs, &answers.moves, Option::is_some);
+        let mut reply = self.answer(envs, |batch, rows, out| batch.step(rows, Actions::Moves(&answers.moves), out))?;
+        if let (ServerMessage::Batch(out), Some(prompts)) = (&mut reply, &mut self.prompts) {
+            answers.keep(prompts);
+            out.answers = Some(answers.read);
+        }
+        self.prompted(Ok(reply), |i| moved.contains(&i))
+    }
+
+    /// Returns the environments of a step in which a seat moves. Empty if there are no refused answers to forget.
+    fn moved<T>(&self, envs: &Option<Column<u32>>, entries: &[T], moves: impl Fn(&T) -> bool) -> Vec<usize> {
+        if self.prompts.is_none() {
+            return Vec::new();
+        }
+        let row = |at: usize| envs.as_ref().map_or(Some(at), |envs| envs.get(at).map(|i| i as usize));
+        let rows = entries.chunks(self.batch.width()).enumerate();
+        rows.filter(|(_, row)| row.iter().any(&moves)).filter_map(|(at, _)| row(at)).collect()
     }
 
     fn fork(&self, c: message::CloneEnvs, env: u32) -> Result<EnvHandle, Box<Refusal>> {
@@ -265,8 +353,9 @@ impl EnvHandle {
         }
         let batch = self.batch.fork(rows.as_deref(), c.seed.map(|seed| seed.0)).map_err(Box::new)?;
         let shares = [self.table.share(batch.count())?, self.table.reserve_documents(batch.document_bytes())?];
-        let (game, seated, table) = (self.game.clone(), self.seated.clone(), self.table.clone());
-        Ok(EnvHandle::new(env, game, batch, seated, table, self.recorder.clone(), shares))
+        let (game, players) = (self.game.clone(), (self.seated.clone(), self.table.clone()));
+        let prompts = self.prompts.as_ref().map(|prompts| prompts.fork(rows.as_deref()));
+        Ok(EnvHandle::new(env, game, batch, players, prompts, self.recorder.clone(), shares))
     }
 
     fn snapshot(&self, s: message::SnapshotEnvs) -> Answer {
@@ -299,7 +388,9 @@ impl EnvHandle {
             true => Err(bad(at, format!("{} bytes (at most {most} for this game)", item.len()))),
             false => unpack(item).ok_or_else(|| bad(at, "undecodable bytes".into())),
         });
-        self.answer(r.envs, |batch, rows, out| batch.restore(rows, &mut items, out))
+        let named = self.prompts.is_some().then(|| named(&r.envs));
+        let answer = self.answer(r.envs, |batch, rows, out| batch.restore(rows, &mut items, out));
+        self.prompted(answer, |i| named.as_ref().is_some_and(|named| named(i)))
     }
 
     /// Returns the maximum size of a snapshot in bytes. The bound assumes an episode of maximum
@@ -312,6 +403,12 @@ impl EnvHandle {
         let entries = 1_024 + 2 * spec.max_length as usize;
         head + entries * (16 + 8 * spec.players as usize) + spec.max_length as usize * document
     }
+}
+
+/// Returns a test for the environments that a request names.
+fn named(envs: &Option<Column<u32>>) -> impl Fn(usize) -> bool + use<> {
+    let envs: Option<HashSet<u32>> = envs.as_ref().map(|envs| envs.iter().collect());
+    move |i| envs.as_ref().is_none_or(|envs| u32::try_from(i).is_ok_and(|i| envs.contains(&i)))
 }
 
 fn unpack(item: &Bytes) -> Option<Snapshot> {

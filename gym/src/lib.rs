@@ -44,6 +44,7 @@ pub mod compute;
 mod handle;
 mod open;
 pub mod opponents;
+mod prompts;
 pub mod quotas;
 mod records;
 mod seating;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ludex_env::GameRef;
 use ludex_env::batch::{BatchConfig, Layout};
-use ludex_protocol::message::Open;
+use ludex_protocol::message::{GymView, Open};
 use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ErrorCode, Refusal};
 
@@ -12,6 +12,7 @@ use crate::compute::CurrentJob;
 
 use super::field;
 use super::handle::EnvHandle;
+use super::prompts::{EnvPrompts, PROMPT_BYTES};
 use super::records::Recorder;
 use super::seating::{EnvPlayers, GymSeating};
 
@@ -29,6 +30,9 @@ pub(super) fn open(
         return Err(limit("count", u64::from(o.count), u64::from(table.limits.batch), "environments in one handle"));
     }
     let share = table.share(o.count as usize)?;
+    let in_batches = o.views.iter().flatten().any(|view| *view == GymView::Prompt);
+    let prompts = (in_batches || !o.prompt.is_empty()).then(|| EnvPrompts::new(&game, &o.prompt, in_batches));
+    let prompts = prompts.transpose()?;
     let seated = match o.seats {
         Some(specs) => table.seated(specs, &game, o.count as usize)?,
         None => EnvPlayers::default(),
@@ -51,11 +55,13 @@ pub(super) fn open(
     };
     let batch = game.batch(config).map_err(Box::new)?;
     let recorder = o.record.then(|| Recorder::new(client.clone()));
-    let bytes = batch.row_bytes() as u64 * u64::from(o.count);
+    let prompt_bytes = if in_batches { PROMPT_BYTES } else { 0 };
+    let bytes = (batch.row_bytes() as u64 + prompt_bytes) * u64::from(o.count);
     if bytes > table.limits.batch_bytes {
         return Err(limit("count", bytes, table.limits.batch_bytes, "bytes of environments and views in one batch"));
     }
-    Ok(EnvHandle::new(env, game, batch, seated, table.clone(), recorder, [share, table.reserve_documents(0)?]))
+    let shares = [share, table.reserve_documents(0)?];
+    Ok(EnvHandle::new(env, game, batch, (seated, table.clone()), prompts, recorder, shares))
 }
 
 fn limit(path: &str, got: u64, most: u64, what: &str) -> Box<Refusal> {

@@ -9,10 +9,11 @@ use ludex_protocol::spec::TensorSpec;
 use ludex_protocol::{ErrorCode, Refusal, Tensor, Tensors};
 
 use super::field;
+use super::prompts::EnvPrompts;
 
 /// Returns the reply to `view`. Any seat may be requested, since the gym plane hides nothing from
-/// the owner of an environment.
-pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refusal>> {
+/// the owner of an environment. `prompts` is present if the request needs it.
+pub(super) fn look(batch: &dyn DynBatch, prompts: Option<&EnvPrompts>, v: &ViewEnv) -> Result<Viewed, Box<Refusal>> {
     let i = v.i as usize;
     if i >= batch.count() {
         let error =
@@ -38,6 +39,7 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
     let who = Viewer::Seat(seat);
     let view = state.view(who);
     let asked = state.turn().seats().has(seat);
+    let acts = batch.turn(i).seats().has(seat);
     let schema = if asked { state.schema(seat) } else { None };
     let phase = state.phase().map(str::to_owned);
     let mut seen = Viewed { phase, schema: schema.map(str::to_owned), ..Viewed::default() };
@@ -61,6 +63,10 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
             GymView::Picture => {
                 seen.picture = view_of(&*state, who, &[MatchView::Picture], Layout::Ludex).picture;
             }
+            GymView::Prompt if !acts => {
+                return Err(wrong(format!("expected a seat that is to move for the view prompt, got {seat}")));
+            }
+            GymView::Prompt => seen.prompt = prompts.map(|prompts| prompts.prompt(batch, i, seat)).transpose()?,
             GymView::Returns => {
                 return Err(wrong("expected a view other than returns, which are part of each batch".into()));
             }
@@ -72,6 +78,12 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
     if let Some(texts) = &v.parse {
         let legal = if asked { state.legal_list(seat) } else { Vec::new() };
         seen.parsed = Some(texts.iter().map(|text| view.parse(seat, &legal, text)).collect());
+    }
+    if let (Some(answers), Some(prompts)) = (&v.answers, prompts) {
+        if !acts {
+            return Err(field("answers", format!("expected a seat that is to move, got {seat}")));
+        }
+        seen.answers = Some(prompts.read_all(batch, i, seat, answers)?);
     }
     Ok(seen)
 }

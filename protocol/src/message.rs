@@ -8,6 +8,7 @@ mod accepted;
 mod ack;
 mod act;
 mod act_refused;
+mod answers;
 mod batch;
 mod clone;
 mod close;
@@ -61,8 +62,8 @@ use crate::frame::{DecodeError, EncodeError, Encoding, Reader};
 use crate::limits::Limits;
 
 pub use self::{
-    accepted::*, ack::*, act::*, act_refused::*, batch::*, clone::*, close::*, describe::*, draining::*, enrol::*,
-    enrolled::*, event::*, games::*, hello::*, join::*, joined::*, leave::*, list_games::*, list_matches::*,
+    accepted::*, ack::*, act::*, act_refused::*, answers::*, batch::*, clone::*, close::*, describe::*, draining::*,
+    enrol::*, enrolled::*, event::*, games::*, hello::*, join::*, joined::*, leave::*, list_games::*, list_matches::*,
     match_end::*, match_start::*, matches::*, ok::*, open::*, opened::*, ping::*, pong::*, progress::*, queued::*,
     reset::*, resign::*, restore::*, resync::*, run_end::*, snapshot::*, snapshots::*, spec::*, spectate::*, step::*,
     suites::*, turn::*, unspectate::*, view::*, viewed::*, welcome::*, withdraw::*,

@@ -22,6 +22,9 @@ const EXCERPT: usize = 120;
 /// prose.
 const BARE: usize = 60;
 
+/// Maximum number of candidates for the move in a reply: the last ones. Bounds the time that a long reply takes.
+const CANDIDATES: usize = 64;
+
 /// Result of parsing a reply.
 pub(super) struct ParsedAnswer {
     /// Verdict on the reply: `ok`, `illegal`, `unparsed`, `empty`, `refused` or `truncated`.
@@ -265,6 +268,7 @@ fn candidates(answer: &str) -> Vec<Candidate> {
     }
     found.extend(boxed(answer).map(|(at, text)| (at, Candidate::Text(text))));
     found.sort_by_key(|(at, _)| *at);
+    found.drain(..found.len().saturating_sub(CANDIDATES));
     let last = short_line(answer).map(unlisted).map(|l| Candidate::Text(l.to_owned()));
     last.into_iter().chain(found.into_iter().map(|(_, c)| c)).collect()
 }

@@ -45,14 +45,14 @@ pub struct Prompt {
 /// An illegal move, a seat that is not to move, a spec of another agent, or a game that the agent does not support.
 pub fn prompt(spec: &AgentSpec, game: &GameRef, question: &PositionQuery) -> Result<Prompt, Refusal> {
     let wrong = |path: &str, why: String| Refusal::new(ErrorCode::BadField, why).path(path);
-    let end = played(game, &question.h, None).map_err(|e| wrong("h", e.message))?.0;
+    let end = observe(game, &question.h, None).map_err(|e| wrong("h", e.message))?.state;
     let acting = end.turn().seats();
     let seat = match question.seat {
         Some(seat) if acting.has(seat) => seat,
         Some(seat) => return Err(wrong("seat", format!("seat {seat} is not to move"))),
         None => acting.iter().next().ok_or_else(|| wrong("h", "no seat is to move".into()))?,
     };
-    let (state, past, turn) = played(game, &question.h, Some(seat)).map_err(|e| wrong("h", e.message))?;
+    let Observed { state, past, turn } = observe(game, &question.h, Some(seat)).map_err(|e| wrong("h", e.message))?;
     let legal = state.legal_list(seat);
     let key = [0; 32];
     let ask = MoveRequest::on_state(&*state, seat, turn, &legal, AgentKey::Own(&key)).with_history(&past);
@@ -161,11 +161,20 @@ fn some(state: &dyn DynState, seat: Seat) -> String {
     }
 }
 
-/// Position, history observed by a seat, and number of turns of that seat.
-type Played = (Box<dyn DynState>, Vec<ObservedMove>, u32);
+/// Position that a list of moves leads to, as one seat observed it.
+pub struct Observed {
+    pub state: Box<dyn DynState>,
+    /// Moves and outcomes that the seat observed; empty without a seat.
+    pub past: Vec<ObservedMove>,
+    /// Number of turns that the seat had.
+    pub turn: u32,
+}
 
-/// Plays the moves. Returns the position, the history that `seat` observed, and the number of turns that `seat` had.
-fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<Played, Refusal> {
+/// Plays the moves of a [`PositionQuery`], or of a snapshot, as `seat` observes them.
+///
+/// # Errors
+/// An illegal move, with its index.
+pub fn observe(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<Observed, Refusal> {
     let mut state = game.start();
     let (mut past, mut turns) = (Vec::new(), 0);
     for (at, (who, what)) in moves.iter().enumerate() {
@@ -224,5 +233,5 @@ fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<
             _ => return Err(refuse(format!("mover {who} is not to move"))),
         }
     }
-    Ok((state, past, turns))
+    Ok(Observed { state, past, turn: turns })
 }

@@ -195,7 +195,8 @@ impl Prompts {
         render("system.j2", &all)
     }
 
-    fn question(&self, ask: &MoveRequest<'_>, view: &dyn DynView) -> Result<String, AgentError> {
+    /// Returns the part of the user message before the request of the method.
+    pub(super) fn question(&self, ask: &MoveRequest<'_>, view: &dyn DynView) -> Result<String, AgentError> {
         let w = &self.wording;
         let names = self.names.as_ref();
         let prose = |text: String| names.map_or_else(|| text.clone(), |names| names.prose(&text));

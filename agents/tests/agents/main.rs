@@ -14,6 +14,7 @@ mod llm;
 mod llm_all_prompts;
 mod llm_endpoint;
 mod llm_judge;
+mod llm_prompter;
 mod llm_prompts;
 mod mahjong_bots;
 mod mcts;

@@ -75,6 +75,17 @@ export interface ChanceRows {
   p: WireColumn;
 }
 
+/** Message of a conversation. */
+export interface ChatMessage {
+  /** Author of the message. */
+  role: ChatRole;
+  /** Text of the message. */
+  content: string;
+}
+
+/** Author of a message. */
+export type ChatRole = 'system' | 'user' | 'assistant';
+
 /**
  * The clock of a match, the same for every seat. If all fields are absent, turns have no time limit.
  *
@@ -146,7 +157,7 @@ export interface GameFilter {
 }
 
 /** Form of the views in batches and in `viewed`. */
-export type GymView = 'tensor' | 'info' | 'struct' | 'text' | 'returns' | 'picture';
+export type GymView = 'tensor' | 'info' | 'struct' | 'text' | 'returns' | 'picture' | 'prompt';
 
 /** Handling of illegal moves in a match. */
 export interface IllegalMoveRules {
@@ -334,6 +345,22 @@ export interface Preset {
   params: Json;
   /** One-line description: differences from the defaults, and source of the parameters. */
   note: string;
+}
+
+/** An answer of a language model, as read by the server. */
+export interface ReadAnswer {
+  /** Verdict on the answer. */
+  verdict: Verdict;
+  /** Id of the move; absent unless the verdict is `ok` and the move has an id. */
+  action?: number;
+  /** The move as a document; absent unless the verdict is `ok` and the move is a document. */
+  document?: unknown;
+  /** Text of the move, if the verdict is `ok`. */
+  text?: string;
+  /** Words for the model after a refused answer, as its next prompt contains them; absent if the verdict is `ok`. */
+  message?: string;
+  /** Flaws of a refused document. */
+  issues?: Issue[];
 }
 
 /** Reason of the end of a match. */
@@ -581,6 +608,9 @@ export interface Tokens {
 /** Relation between the returns of the seats. */
 export type Utility = 'zero_sum' | 'constant_sum' | 'general_sum' | 'identical';
 
+/** Verdict on an answer. */
+export type Verdict = 'ok' | 'illegal' | 'unparsed' | 'empty';
+
 /** Final rows of ended episodes whose environments were reset in the same call. */
 export interface WireFinal {
   /** For each entry, the position of its environment's row in this reply. */
@@ -673,6 +703,8 @@ export interface Open {
   autoreset?: Autoreset;
   /** Views included in batches. Absent: `tensor`, if the game has a tensor. */
   views?: GymView[];
+  /** Settings of the view `prompt`, by name. */
+  prompt?: Json;
   /** Layout of the tensor: `ludex`, or a layout that the spec lists. */
   layout?: string;
   /** Encoding of legal actions. Absent: `u1` up to 512 actions, else `ids`. */
@@ -704,7 +736,9 @@ export interface ResetRequest {
   seats?: string[];
 }
 
-/** `step`: plays one action in each listed environment. Exactly one of `actions` and `moves` must be present. */
+/**
+ * `step`: plays one action in each listed environment. Exactly one of `actions`, `moves` and `answers` must be present.
+ */
 export interface StepRequest {
   /** Handle of the environments. */
   env: number;
@@ -717,6 +751,11 @@ export interface StepRequest {
   actions?: SentColumn;
   /** Moves as ids, texts and documents; `null`: no move. */
   moves?: (Move | null)[];
+  /**
+   * Answers of a language model as it wrote them; `null`: no move. A row with an answer that is not a legal move does
+   * not change.
+   */
+  answers?: (string | null)[];
 }
 
 /** `view`: requests views of one environment, as any seat. */
@@ -733,6 +772,10 @@ export interface ViewRequest {
   names?: number[];
   /** Texts whose action ids are requested. */
   parse?: string[];
+  /** Settings of the prompt; absent: those of `open`. */
+  prompt?: Json;
+  /** Answers of a language model to read, without playing them. */
+  answers?: string[];
 }
 
 /** `clone`: copies environments into a new handle. */
@@ -1050,6 +1093,8 @@ export interface WireBatch {
   struct?: unknown[];
   /** Text views; rows as in `obs`. */
   text?: string[];
+  /** Prompts for a language model; rows as in `obs`, `null` for a seat that does not act. */
+  prompt?: (ChatMessage[] | null)[];
   /** Legal actions of the observing seat; rows as in `obs`. */
   mask?: Mask;
   /** Shape R: the outcomes of chance nodes; only with `chance = "client"`. */
@@ -1070,6 +1115,8 @@ export interface WireBatch {
   final?: WireFinal;
   /** Positions of rows whose episode ended by an illegal action (`on_illegal = "lose"`). */
   illegal?: WireColumn;
+  /** The `answers` of the step as read, by position; `null` where none was read. */
+  answers?: (ReadAnswer | null)[];
   /** Episodes that ended before the client could act. */
   skipped?: Skipped;
 }
@@ -1088,10 +1135,14 @@ export interface Viewed {
   info?: WireTensors;
   /** Picture of the position (SVG). */
   picture?: PictureView;
+  /** Prompt for a language model in the seat: its messages, in the form of chat endpoints. */
+  prompt?: ChatMessage[];
   /** Texts of the ids in the request's `names`; an empty text for an id that is not an action. */
   names?: string[];
   /** Ids of the texts in the request's `parse`; `null` for a text that is not an action. */
   parsed?: (number | null)[];
+  /** The request's `answers`, as read. */
+  answers?: ReadAnswer[];
   /** Name of the current phase, in games with several phases. */
   phase?: string;
   /**

@@ -259,6 +259,14 @@ impl<G: CompleteGame> DynBatch for Envs<G> {
         if self.of.spec.dynamics == Dynamics::Sequential || self.client_seats == 1 { 1 } else { self.players }
     }
 
+    fn turn(&self, i: usize) -> ToMove {
+        if self.hot.get(i).is_some_and(|row| row.status == Status::Live) { self.turn(i) } else { ToMove::Over }
+    }
+
+    fn viewer(&self, i: usize) -> Seat {
+        self.viewer(i)
+    }
+
     fn config(&self) -> &BatchConfig {
         &self.config
     }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::ServerBody;
+use super::answers::ReadAnswer;
+use crate::call::ChatMessage;
 use crate::column::{Column, ColumnVisitor, Element};
 use crate::envelope::Message;
 use crate::tensor::Tensors;
@@ -50,6 +52,9 @@ pub struct Batch {
     /// Text views; rows as in `obs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Vec<String>>,
+    /// Prompts for a language model; rows as in `obs`, `null` for a seat that does not act.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Vec<Option<Vec<ChatMessage>>>>,
     /// Legal actions of the observing seat; rows as in `obs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mask: Option<Mask>,
@@ -75,6 +80,9 @@ pub struct Batch {
     /// Positions of rows whose episode ended by an illegal action (`on_illegal = "lose"`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub illegal: Option<Column<u32>>,
+    /// The `answers` of the step as read, by position; `null` where none was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Vec<Option<ReadAnswer>>>,
     /// Episodes that ended before the client could act.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<Skipped>,

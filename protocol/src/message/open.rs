@@ -117,6 +117,9 @@ pub struct Open {
     /// Views included in batches. Absent: `tensor`, if the game has a tensor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views: Option<Vec<GymView>>,
+    /// Settings of the view `prompt`, by name.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
+    pub prompt: Params,
     /// Layout of the tensor: `ludex`, or a layout that the spec lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
@@ -150,6 +153,7 @@ impl Open {
             chance: ChanceBy::default(),
             autoreset: Autoreset::default(),
             views: None,
+            prompt: Params::new(),
             layout: None,
             mask: None,
             observer: Observer::default(),
@@ -175,6 +179,7 @@ impl ClientBody for Open {
     }
 
     fn check(&self, limits: &Limits) -> Result<(), Refusal> {
-        limits.document("params", &self.params)
+        limits.document("params", &self.params)?;
+        limits.document("prompt", &self.prompt)
     }
 }

@@ -10,7 +10,8 @@ use crate::error::{ErrorCode, Refusal};
 use crate::limits::Limits;
 use crate::moves::Move;
 
-/// `step`: plays one action in each listed environment. Exactly one of `actions` and `moves` must be present.
+/// `step`: plays one action in each listed environment. Exactly one of `actions`, `moves` and `answers` must be
+/// present.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepEnvs {
@@ -26,12 +27,20 @@ pub struct StepEnvs {
     /// Moves as ids, texts and documents; `null`: no move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<Vec<Option<Move>>>,
+    /// Answers of a language model as it wrote them; `null`: no move. A row with an answer that is not a legal move
+    /// does not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Vec<Option<String>>>,
 }
 
 impl StepEnvs {
-    /// Returns true if exactly one of `actions` and `moves` is present. The decoder refuses other messages.
+    /// Returns true if exactly one of `actions`, `moves` and `answers` is present. The decoder refuses other messages.
     pub fn is_whole(&self) -> bool {
-        self.actions.is_some() != self.moves.is_some()
+        [self.actions.is_some(), self.moves.is_some(), self.answers.is_some()]
+            .into_iter()
+            .filter(|given| *given)
+            .count()
+            == 1
     }
 }
 
@@ -50,7 +59,7 @@ impl ClientBody for StepEnvs {
         match self.is_whole() {
             true => Ok(()),
             false => {
-                let text = "expected exactly one of `actions` and `moves`";
+                let text = "expected exactly one of `actions`, `moves` and `answers`";
                 Err(Refusal::new(ErrorCode::BadField, text).path("actions"))
             }
         }
@@ -63,6 +72,10 @@ impl ClientBody for StepEnvs {
                 Some(Move::Text(text)) => limits.text("moves", text),
                 Some(Move::Document(document)) => limits.document("moves", document),
             };
+            fits.map_err(|refusal| refusal.index(at))?;
+        }
+        for (at, answer) in self.answers.iter().flatten().enumerate() {
+            let fits = answer.as_ref().map_or(Ok(()), |text| limits.text("answers", text));
             fits.map_err(|refusal| refusal.index(at))?;
         }
         Ok(())

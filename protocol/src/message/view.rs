@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
+use crate::error::Refusal;
+use crate::limits::Limits;
 use crate::serde_helpers::{is_default, or_default};
+use crate::spec::Params;
 
 /// Form of the views in batches and in `viewed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +27,8 @@ pub enum GymView {
     Returns,
     /// Picture of the position (SVG).
     Picture,
+    /// Prompt for a language model.
+    Prompt,
 }
 
 /// `view`: requests views of one environment, as any seat.
@@ -47,6 +52,12 @@ pub struct ViewEnv {
     /// Texts whose action ids are requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse: Option<Vec<String>>,
+    /// Settings of the prompt; absent: those of `open`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Params>,
+    /// Answers of a language model to read, without playing them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Vec<String>>,
 }
 
 impl Message for ViewEnv {
@@ -57,5 +68,10 @@ impl Message for ViewEnv {
 impl ClientBody for ViewEnv {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
+    }
+
+    fn check(&self, limits: &Limits) -> Result<(), Refusal> {
+        limits.document("prompt", &self.prompt)?;
+        limits.texts("answers", self.answers.iter().flatten())
     }
 }

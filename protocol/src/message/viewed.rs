@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ServerBody;
+use super::answers::ReadAnswer;
 use super::turn::PictureView;
+use crate::call::ChatMessage;
 use crate::envelope::Message;
 use crate::tensor::Tensors;
 
@@ -27,12 +29,18 @@ pub struct Viewed {
     /// Picture of the position (SVG).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<PictureView>,
+    /// Prompt for a language model in the seat: its messages, in the form of chat endpoints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Vec<ChatMessage>>,
     /// Texts of the ids in the request's `names`; an empty text for an id that is not an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<String>>,
     /// Ids of the texts in the request's `parse`; `null` for a text that is not an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsed: Option<Vec<Option<u32>>>,
+    /// The request's `answers`, as read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Vec<ReadAnswer>>,
     /// Name of the current phase, in games with several phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,

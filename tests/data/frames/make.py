@@ -134,8 +134,8 @@ def batch(**more):
         "env": 1, "to_move": i1(0, -4), "reward": f4(0, 0.5, -1, 1), "terminated": u1(0, 1), "truncated": u1(0, 0),
         "length": u4(3, 70000), "episode": u4(0, 1),
     }
-    order = ["env", "envs", "to_move", "seat", "obs", "info", "struct", "text", "mask", "chance", "reward", "returns",
-             "terminated", "truncated", "length", "episode", "final", "illegal", "skipped"]
+    order = ["env", "envs", "to_move", "seat", "obs", "info", "struct", "text", "prompt", "mask", "chance", "reward",
+             "returns", "terminated", "truncated", "length", "episode", "final", "illegal", "answers", "skipped"]
     base.update(more)
     return {k: base[k] for k in order if k in base}
 
@@ -161,14 +161,16 @@ CLIENT = [
     ("open_all", 10, "open", {
         "game": "connect_four", "params": {"rows": 6}, "count": 2, "seats": ["agent", "anchor level=1"], "rotate": "cycle",
         "chance": "client", "autoreset": "same_step", "views": ["tensor", "info", "struct", "text", "returns"],
-        "layout": "openspiel", "mask": "ids", "observer": "all", "on_illegal": "lose", "max_steps": 100, "record": True}),
+        "prompt": {"prompting": "chat", "history": 8}, "layout": "openspiel", "mask": "ids", "observer": "all", "on_illegal": "lose", "max_steps": 100, "record": True}),
     ("reset", 11, "reset", {"env": 1, "seed": "42"}),
     ("reset_some", 11, "reset", {"env": 1, "envs": u4(0, 3), "seeds": ["0", "18446744073709551615"], "seats": ["random", "agent"]}),
     ("step", 12, "step", {"env": 1, "actions": i4(3, -1, 70000)}),
     ("step_moves", -13, "step", {"env": 1, "envs": u4(1, 0, 2, 3), "moves": [3, "d1", {"offer": [1, 2]}, None]}),
     ("step_joint", 12, "step", {"env": 1, "moves": [{"number": 7}, 3]}),
+    ("step_answers", 12, "step", {"env": 1, "answers": ["I take the centre.\nAnswer: d1", None]}),
     ("view", 14, "view", {"env": 1, "views": ["tensor", "text"]}),
     ("view_all", 14, "view", {"env": 1, "i": 1, "seat": 0, "views": ["struct"], "names": [0, 1], "parse": ["d1", "?"]}),
+    ("view_prompt", 14, "view", {"env": 1, "views": ["prompt"], "prompt": {"format": "text"}, "answers": ["Answer: d1"]}),
     ("clone", 15, "clone", {"env": 1, "envs": u4(0), "seed": "7"}),
     ("snapshot", 16, "snapshot", {"env": 1, "envs": u4(0)}),
     ("restore", 17, "restore", {"env": 1, "envs": u4(0), "items": [Bin(b"\x81\xa1v\x01")]}),
@@ -226,6 +228,9 @@ SERVER = [
     ("batch_dense", 12, "batch", batch(
         envs=u4(5, 6), seat=i1(0, 1), obs={"board": Tensor("u1", [2, 1, 2], 0, 1, 1, 0)}, mask=u1(1, 0, 1, 0),
         returns=f8(0.1, 0, -1, 1), illegal=u4(1))),
+    ("batch_prompt", 12, "batch", batch(
+        prompt=[[{"role": "system", "content": "You play."}, {"role": "user", "content": "Your move?"}], None],
+        answers=[{"verdict": "ok", "action": 3, "text": "d1"}, {"verdict": "empty", "message": "Choose another move."}])),
     ("batch_same_step", 13, "batch", batch(
         obs={"board": Tensor("i1", [2, 1], -1, 1)}, info={"h": Tensor("i2", [2, 1], -300, 300)},
         struct=[{"board": "."}, {"board": "x"}], text=[".", "x"],
@@ -238,6 +243,10 @@ SERVER = [
     ("viewed", 14, "viewed", {
         "tensor": {"board": Tensor("u1", [2], 0, 1)}, "struct": {"board": "x"}, "text": "x", "info": {"h": Tensor("u1", [0])},
         "names": ["a1", "b1"], "parsed": [3, None]}),
+    ("viewed_prompt", 14, "viewed", {
+        "prompt": [{"role": "user", "content": "Your move?"}], "answers": [
+            {"verdict": "ok", "document": {"offer": [1, 2]}, "text": "{\"offer\":[1,2]}"},
+            {"verdict": "illegal", "message": "Choose another move.", "issues": [{"path": "/offer/0", "message": "too many"}]}]}),
     ("viewed_schema", 14, "viewed", {"phase": "swap", "schema": "swap/first"}),
     ("snapshots", 16, "snapshots", {"hash": "9d0c41aa", "items": [Bin(b"\x81\xa1v\x01"), Bin(b"")]}),
     ("ok", 18, "ok", {}),

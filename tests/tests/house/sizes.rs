@@ -8,15 +8,15 @@ use super::{Workspace, files, root};
 /// Maximum lines of Rust per crate, including tests, benches and examples. A crate that reaches its limit is split, or a
 /// feature that needs the lines raises it with the reason in the commit. The tests grow with what they test.
 const CEILINGS: &[(&str, usize)] = &[
-    ("ludex-protocol", 8_900),
+    ("ludex-protocol", 9_000),
     ("ludex-env", 14_000),
     ("ludex-games", 48_500),
-    ("ludex-agents", 25_250),
+    ("ludex-agents", 25_450),
     ("ludex-referee", 15_150),
     ("ludex-report", 14_900),
     ("ludex-play", 11_100),
     ("ludex-store", 3_750),
-    ("ludex-gym", 2_900),
+    ("ludex-gym", 3_400),
     ("ludex-pages", 1_850),
     ("ludex-arena", 12_450),
     ("ludex-server", 9_350),

@@ -167,7 +167,7 @@ Autoreset: TypeAlias = Literal["next_step", "same_step", "disabled"]
 """Reset mode of finished environments, as in Gymnasium."""
 
 
-GymView: TypeAlias = Literal["tensor", "info", "struct", "text", "returns", "picture"]
+GymView: TypeAlias = Literal["tensor", "info", "struct", "text", "returns", "picture", "prompt"]
 """Form of the views in batches and in `viewed`."""
 
 
@@ -196,6 +196,7 @@ class Open(TypedDict):
         chance: Source of chance outcomes.
         autoreset: Reset mode of finished environments.
         views: Views included in batches. Absent: `tensor`, if the game has a tensor.
+        prompt: Settings of the view `prompt`, by name.
         layout: Layout of the tensor: `ludex`, or a layout that the spec lists.
         mask: Encoding of legal actions. Absent: `u1` up to 512 actions, else `ids`.
         observer: Seats whose views batches contain.
@@ -213,6 +214,7 @@ class Open(TypedDict):
     chance: NotRequired[ChanceBy]
     autoreset: NotRequired[Autoreset]
     views: NotRequired[list[GymView] | None]
+    prompt: NotRequired[dict[str, Any]]
     layout: NotRequired[str | None]
     mask: NotRequired[MaskForm | None]
     observer: NotRequired[Observer]
@@ -256,8 +258,8 @@ Move: TypeAlias = "int | str | dict[str, Any] | list[Any]"
 
 
 class StepEnvs(TypedDict):
-    """`step`: plays one action in each listed environment. Exactly one of `actions` and `moves`
-    must be present.
+    """`step`: plays one action in each listed environment. Exactly one of `actions`, `moves` and
+    `answers` must be present.
 
     Attributes:
         env: Handle of the environments.
@@ -265,12 +267,15 @@ class StepEnvs(TypedDict):
         actions: Action ids; -1: no action. One id per environment; if the game has joint
             moves and the client plays several seats, one id per environment and seat.
         moves: Moves as ids, texts and documents; `null`: no move.
+        answers: Answers of a language model as it wrote them; `null`: no move. A row with an
+            answer that is not a legal move does not change.
     """
 
     env: int
     envs: NotRequired[ColumnU4 | None]
     actions: NotRequired[ColumnI4 | None]
     moves: NotRequired[list[Move | None] | None]
+    answers: NotRequired[list[str | None] | None]
 
 
 class ViewEnv(TypedDict):
@@ -283,6 +288,8 @@ class ViewEnv(TypedDict):
         views: Requested forms of the view.
         names: Action ids whose texts are requested.
         parse: Texts whose action ids are requested.
+        prompt: Settings of the prompt; absent: those of `open`.
+        answers: Answers of a language model to read, without playing them.
     """
 
     env: int
@@ -291,6 +298,8 @@ class ViewEnv(TypedDict):
     views: NotRequired[list[GymView]]
     names: NotRequired[list[int] | None]
     parse: NotRequired[list[str] | None]
+    prompt: NotRequired[dict[str, Any] | None]
+    answers: NotRequired[list[str] | None]
 
 
 class CloneEnvs(TypedDict):
@@ -1007,6 +1016,22 @@ class Tensor(TypedDict):
     v: list[float]
 
 
+class ChatMessage(TypedDict):
+    """Message of a conversation.
+
+    Attributes:
+        role: Author of the message.
+        content: Text of the message.
+    """
+
+    role: ChatRole
+    content: str
+
+
+ChatRole: TypeAlias = Literal["system", "user", "assistant"]
+"""Author of a message."""
+
+
 Mask: TypeAlias = "ColumnU1 | Ragged"
 """Legal actions: bytes or bits (a column of u1), or offsets and ids."""
 
@@ -1075,6 +1100,50 @@ class FinalRows(TypedDict):
     length: ColumnU4
 
 
+class ReadAnswer(TypedDict):
+    """An answer of a language model, as read by the server.
+
+    Attributes:
+        verdict: Verdict on the answer.
+        action: Id of the move; absent unless the verdict is `ok` and the move has an id.
+        document: The move as a document; absent unless the verdict is `ok` and the move is a
+            document.
+        text: Text of the move, if the verdict is `ok`.
+        message: Words for the model after a refused answer, as its next prompt contains them;
+            absent if the verdict is `ok`.
+        issues: Flaws of a refused document.
+    """
+
+    verdict: Verdict
+    action: NotRequired[int | None]
+    document: NotRequired[Any]
+    text: NotRequired[str | None]
+    message: NotRequired[str | None]
+    issues: NotRequired[list[Issue] | None]
+
+
+Verdict: TypeAlias = Literal["ok", "illegal", "unparsed", "empty"]
+"""Verdict on an answer."""
+
+
+class Issue(TypedDict):
+    """An issue at one location of a document.
+
+    Attributes:
+        path: Location in the document, as a JSON pointer; empty for the whole document.
+        got: Value at this location.
+        allowed: Allowed values at this location.
+        message: Human-readable description: one sentence.
+        code: Machine-readable kind of the issue, defined on the game's page.
+    """
+
+    path: str
+    got: NotRequired[Any]
+    allowed: NotRequired[Any]
+    message: str
+    code: NotRequired[str | None]
+
+
 class Skipped(TypedDict):
     """Episodes that ended before the client could act. Reported only here, never as rows of a
     batch.
@@ -1102,6 +1171,8 @@ class Batch(TypedDict):
         info: Perfect-recall information state; first axis as in `obs`.
         struct: Structured views; rows as in `obs`.
         text: Text views; rows as in `obs`.
+        prompt: Prompts for a language model; rows as in `obs`, `null` for a seat that does
+            not act.
         mask: Legal actions of the observing seat; rows as in `obs`.
         chance: Shape R: the outcomes of chance nodes; only with `chance = "client"`.
         reward: Shape R x P: reward since the client's previous action in the environment.
@@ -1113,6 +1184,7 @@ class Batch(TypedDict):
         final: Final views of the rows that were reset in this call (`same_step` only).
         illegal: Positions of rows whose episode ended by an illegal action (`on_illegal =
             "lose"`).
+        answers: The `answers` of the step as read, by position; `null` where none was read.
         skipped: Episodes that ended before the client could act.
     """
 
@@ -1124,6 +1196,7 @@ class Batch(TypedDict):
     info: NotRequired[dict[str, Tensor] | None]
     struct: NotRequired[list[Any] | None]
     text: NotRequired[list[str] | None]
+    prompt: NotRequired[list[list[ChatMessage] | None] | None]
     mask: NotRequired[Mask | None]
     chance: NotRequired[ChanceRows | None]
     reward: ColumnF4
@@ -1134,6 +1207,7 @@ class Batch(TypedDict):
     episode: ColumnU4
     final: NotRequired[FinalRows | None]
     illegal: NotRequired[ColumnU4 | None]
+    answers: NotRequired[list[ReadAnswer | None] | None]
     skipped: NotRequired[Skipped | None]
 
 
@@ -1159,10 +1233,13 @@ class Viewed(TypedDict):
         text: View as plain text.
         info: Perfect-recall information state, by array name.
         picture: Picture of the position (SVG).
+        prompt: Prompt for a language model in the seat: its messages, in the form of chat
+            endpoints.
         names: Texts of the ids in the request's `names`; an empty text for an id that is not
             an action.
         parsed: Ids of the texts in the request's `parse`; `null` for a text that is not an
             action.
+        answers: The request's `answers`, as read.
         phase: Name of the current phase, in games with several phases.
         schema: Key in the spec's `document_schemas`: names the JSON Schema for the seat's
             documents. Absent: the seat does not act, or documents are not accepted.
@@ -1173,8 +1250,10 @@ class Viewed(TypedDict):
     text: NotRequired[str | None]
     info: NotRequired[dict[str, Tensor] | None]
     picture: NotRequired[PictureView | None]
+    prompt: NotRequired[list[ChatMessage] | None]
     names: NotRequired[list[str] | None]
     parsed: NotRequired[list[int | None] | None]
+    answers: NotRequired[list[ReadAnswer] | None]
     phase: NotRequired[str | None]
     schema: NotRequired[str | None]
 
@@ -1424,24 +1503,6 @@ ErrorCode: TypeAlias = Literal[
     "internal",
 ]
 """Machine-readable reason of an error."""
-
-
-class Issue(TypedDict):
-    """An issue at one location of a document.
-
-    Attributes:
-        path: Location in the document, as a JSON pointer; empty for the whole document.
-        got: Value at this location.
-        allowed: Allowed values at this location.
-        message: Human-readable description: one sentence.
-        code: Machine-readable kind of the issue, defined on the game's page.
-    """
-
-    path: str
-    got: NotRequired[Any]
-    allowed: NotRequired[Any]
-    message: str
-    code: NotRequired[str | None]
 
 
 _ActRefused = TypedDict("_ActRefused", {"try": "int"})

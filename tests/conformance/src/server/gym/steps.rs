@@ -130,7 +130,7 @@ pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> LawResult {
         .await?;
     let step = |envs: Option<Vec<u32>>, actions: Option<Vec<i32>>, moves: Option<Vec<Option<Move>>>| {
         let (envs, actions) = (envs.map(Column::from_iter), actions.map(Column::from_iter));
-        ClientMessage::Step(StepEnvs { env: h.env, envs, actions, moves })
+        ClientMessage::Step(StepEnvs { env: h.env, envs, actions, moves, answers: None })
     };
     let zeros = vec![0; 3 * h.width()];
     let never = [ErrorCode::EnvOver, ErrorCode::BadField, ErrorCode::UnknownEnv];

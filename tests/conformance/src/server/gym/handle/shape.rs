@@ -41,6 +41,7 @@ pub(super) fn check(h: &CheckedHandle, envs: Option<&Column<u32>>, b: &Batch) ->
         entries("struct", all.len(), views)
     })?;
     requested_field("text", b.text.as_ref(), wants(h, GymView::Text), |all| entries("text", all.len(), views))?;
+    requested_field("prompt", b.prompt.as_ref(), wants(h, GymView::Prompt), |all| entries("prompt", all.len(), views))?;
     requested_field("mask", b.mask.as_ref(), h.mask_form() != MaskForm::None, |m| mask(h, m, views))?;
     requested_field("chance", b.chance.as_ref(), h.open.chance == ChanceBy::Client, |c| chance(h, c, b, rows))?;
     law_holds(
