@@ -4,7 +4,8 @@
 message steps. :func:`play` plays matches against other agents through a callback, and
 :func:`evaluate` plays a whole suite and returns a verdict.
 
-:mod:`ludex.aio` is the client for asyncio. :func:`prompt` returns the prompt for a language model.
+:mod:`ludex.aio` is the client for asyncio. :mod:`ludex.llm` has episodes for the training of
+language models; :func:`prompt` returns the prompt of a position, :func:`rules` those of a game.
 
 The adapters for learning libraries are :mod:`ludex.gymnasium` (its ids are registered here),
 :mod:`ludex.self_play`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib` and
@@ -19,6 +20,7 @@ from types import ModuleType
 from .__about__ import __version__
 from ._messages import GameEntry, SuiteEntry, SuitePart
 from .adapters.registration import register
+from .answers import Answer, ReadAnswer
 from .client import Client
 from .columns import Ragged
 from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
@@ -32,7 +34,7 @@ from .matches.run_result import RatingEntry, RunResult
 from .matches.turn import Move, Refusal, Turn
 from .picture import Picture
 from .process import Server, serve
-from .prompting import Prompt, prompt, prompts
+from .prompting import Prompt, prompt, prompts, rules
 from .run_tables import RunTables, read_run
 from .sharded import ShardedVecEnv
 from .spec import Spec
@@ -43,6 +45,7 @@ __all__ = [
     "OVER",
     "SIMULTANEOUS",
     "AnchorScore",
+    "Answer",
     "Batch",
     "Chance",
     "Client",
@@ -58,6 +61,7 @@ __all__ = [
     "Ragged",
     "Rating",
     "RatingEntry",
+    "ReadAnswer",
     "Refusal",
     "RunResult",
     "RunTables",
@@ -79,6 +83,7 @@ __all__ = [
     "rate",
     "read_run",
     "register",
+    "rules",
     "serve",
 ]
 
@@ -86,6 +91,7 @@ _LAZY_MODULES = {
     "aio",
     "gymnasium",
     "inspect",
+    "llm",
     "openspiel",
     "pettingzoo",
     "rllib",

@@ -135,6 +135,7 @@ class AsyncEnv(AsyncWrapper[SyncEnv]):
     action_text = _async_method(SyncEnv.action_text)
     action_texts = _async_method(SyncEnv.action_texts)
     parse = _async_method(SyncEnv.parse)
+    read_answer = _async_method(SyncEnv.read_answer)
     snapshot = _async_method(SyncEnv.snapshot)
     restore = _async_method(SyncEnv.restore)
     close = _async_method(SyncEnv.close)
@@ -143,6 +144,10 @@ class AsyncEnv(AsyncWrapper[SyncEnv]):
     def spec(self) -> Spec:
         """The game."""
         return self.sync.spec
+
+    async def prompt(self, seat: int | None = None, **settings: Any) -> list[dict[str, str]]:
+        """Return the prompt for a language model in a seat, like :meth:`ludex.Env.prompt`."""
+        return await self._run(SyncEnv.prompt, seat, **settings)
 
     async def clone(self, *, seed: int | None = None) -> AsyncEnv:
         """Return a new environment with the same state, like :meth:`ludex.Env.clone`."""

@@ -144,6 +144,7 @@ class Client:
         seats: Sequence[str] | None = None,
         chance: ChanceBy = "server",
         views: Sequence[str] = (),
+        prompt: Mapping[str, Any] | None = None,
         layout: str | None = None,
         max_steps: int | None = None,
         record: bool = False,
@@ -156,8 +157,9 @@ class Client:
             seats: the player of each seat: ``"agent"`` (this client) or an agent of the server
                 such as ``"mcts sims=500"``; by default this client plays every seat.
             chance: ``"client"``: this client chooses the outcomes at chance nodes.
-            views: views that every state includes, per seat: any of ``tensor, info, struct,
-                text``.
+            views: views that every state includes, per seat: any of ``tensor, info, struct, text,
+                prompt``.
+            prompt: settings of prompts: ``{"prompting": "chat", "history": 8}``.
             layout: name of an alternative tensor layout, as listed in the spec.
             max_steps: truncate an episode after this many moves.
             record: store the episodes on the server.
@@ -171,6 +173,7 @@ class Client:
             "chance": chance,
             "autoreset": "disabled",
             "views": ["returns", *views],
+            "prompt": dict(prompt) if prompt else None,
             "layout": layout,
             "mask": "ids",
             "observer": "all",
@@ -190,6 +193,7 @@ class Client:
         chance: ChanceBy = "server",
         autoreset: Autoreset = "next_step",
         views: Sequence[str] | None = None,
+        prompt: Mapping[str, Any] | None = None,
         layout: str | None = None,
         mask: MaskForm | None = None,
         observer: Observer = "acting",
@@ -212,7 +216,8 @@ class Client:
             chance: ``"client"``: the actions at chance nodes are outcome ids.
             autoreset: Gymnasium's modes: ``"next_step"``, ``"same_step"`` (the last view of an
                 ended episode is in ``batch.final``), ``"disabled"``.
-            views: any of ``tensor, info, struct, text, returns``; by default the tensor.
+            views: any of ``tensor, info, struct, text, prompt, returns``; by default the tensor.
+            prompt: settings of prompts: ``{"prompting": "chat", "history": 8}``.
             layout: alternative tensor layout, if the spec lists it.
             mask: form of the legal actions: ``"u1"`` bytes, ``"bits"``, ``"ids"`` or ``"none"``;
                 by default bytes up to 512 actions, else ids.
@@ -231,6 +236,7 @@ class Client:
             "chance": chance,
             "autoreset": autoreset,
             "views": list(views) if views is not None else None,
+            "prompt": dict(prompt) if prompt else None,
             "layout": layout,
             "mask": mask,
             "observer": observer,

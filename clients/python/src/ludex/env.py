@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .answers import Answer, ReadAnswer, answers_field
 from .columns import I4, Array, Ragged, Views, packed, tensors
 from .handle import Handle, seed_text
 from .picture import Picture
@@ -40,6 +41,10 @@ class State:
         info: perfect-recall tensors, first axis the seats; with ``views=["info"]``.
         struct: structured views per seat; with ``views=["struct"]``.
         text: texts per seat; with ``views=["text"]``.
+        prompt: prompts per seat, each a list of messages ``{"role", "content"}``, ``None`` for a
+            seat that does not act; with ``views=["prompt"]``.
+        answers: the answers of the step as read, one per seat or a single one; ``None`` if the step
+            had none.
     """
 
     to_move: int
@@ -56,6 +61,13 @@ class State:
     info: Any
     struct: list[Any] | None
     text: list[str] | None
+    prompt: list[list[dict[str, str]] | None] | None = None
+    answers: list[ReadAnswer | None] | None = None
+
+    @property
+    def answer(self) -> ReadAnswer | None:
+        """The first answer of the step as read, if the step had one."""
+        return next((answer for answer in self.answers or [] if answer is not None), None)
 
     @property
     def over(self) -> bool:
@@ -90,20 +102,28 @@ class Env(Handle):
                 self.seats = list(seats)
             return self._state(reply)
 
-    def step(self, move: Move | Sequence[Move]) -> State:
+    def step(
+        self,
+        move: Move | Sequence[Move] = None,
+        *,
+        answer: str | Sequence[str | None] | None = None,
+    ) -> State:
         """Play a move and return the next state.
 
         Args:
             move: an action id (an outcome id at a chance node), the move as text, or a dict (a
                 document). In a simultaneous state, a list with one of these per seat, and -1 or
                 ``None`` for a seat that does not act.
+            answer: instead of a move, the text of a language model as it wrote it, or a list with
+                one per seat. If it is not a legal move, the state does not change: ``state.answer``
+                has the verdict, and the next prompt of the turn the refusal.
 
         Raises:
             LudexError: ``illegal_action`` (``.allowed`` has the legal ids; the state is
                 unchanged), ``env_over``, ``bad_shape``; ``interrupted`` after an interrupted step.
             TypeError: the move is of none of these types.
         """
-        moves = self._moves(move)
+        moves = self._moves(move if answer is None else _answer(answer))
         with self._change():
             return self._state(self._call("step", **moves))
 
@@ -164,6 +184,31 @@ class Env(Handle):
         """
         return self._view(0, seat).get("schema")
 
+    def prompt(self, seat: int | None = None, **settings: Any) -> list[dict[str, str]]:
+        """Return the prompt for a language model in a seat (by default the seat to move).
+
+        The messages, ``{"role", "content"}``, are those of an ``llm`` agent; a round trip.
+
+        Args:
+            seat: a seat that is to move.
+            settings: ``prompting``, ``history``, ``legal``, ``format`` and other settings of
+                prompts; by default those of ``open``.
+
+        Raises:
+            LudexError: the seat is not to move, or a setting is unknown.
+        """
+        reply = self._view(0, seat, views=["prompt"], prompt=settings or None)
+        messages: list[dict[str, str]] = reply["prompt"]
+        return messages
+
+    def read_answer(self, text: str, seat: int | None = None) -> ReadAnswer:
+        """Read the text of a language model as its answer, without playing it; a round trip.
+
+        Raises:
+            LudexError: the seat is not to move.
+        """
+        return ReadAnswer.from_wire(self._view(0, seat, answers=[str(text)])["answers"][0])
+
     def tensor(self, seat: int | None = None) -> Any:
         """Return a seat's tensor: the array if the game has one, otherwise a dict; a round trip.
 
@@ -215,6 +260,9 @@ class Env(Handle):
         else:
             row = [None] * seats
             row[max(self._to_move, 0) if seats > 1 else 0] = move
+        answers = answers_field(row)
+        if answers is not None:
+            return answers
         if any(isinstance(entry, (str, Mapping)) for entry in row):
             return {"moves": [_plain(entry) for entry in row]}
         return {"actions": packed([-1 if e is None else operator.index(e) for e in row], I4)}
@@ -243,7 +291,15 @@ class Env(Handle):
             info=_first(batch.info),
             struct=_per_seat(batch.struct),
             text=_per_seat(batch.text),
+            prompt=batch.prompt,
+            answers=batch.answers,
         )
+
+
+def _answer(answer: str | Sequence[str | None]) -> Answer | list[Answer | None]:
+    if isinstance(answer, str):
+        return Answer(answer)
+    return [None if entry is None else Answer(entry) for entry in answer]
 
 
 def _plain(entry: Any) -> Any:

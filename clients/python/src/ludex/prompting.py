@@ -1,18 +1,19 @@
-"""Prompts that ``llm`` agents would send, for any position."""
+"""Prompts and rules for language models, as the server's ``llm`` agents have them."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgpack
 
-from .errors import LudexError
+from .client import Client
+from .env import SIMULTANEOUS, Env
+from .env import State as EnvState
 from .openspiel.states import State
-from .process import find_program
+from .shared_server import connect
 
 Position = bytes | State | Sequence[Sequence[Any]]
 """A snapshot, a state of :mod:`ludex.openspiel.states`, or the moves: pairs of a player (a seat, -1
@@ -48,26 +49,32 @@ def prompt(
     *,
     params: Mapping[str, Any] | None = None,
     seat: int | None = None,
-    agent: str = "llm model=none",
+    seed: int = 0,
+    client: Client | None = None,
+    **settings: Any,
 ) -> Prompt:
     """Return the prompt that ``llm`` agents would send in a position, without calling a model.
-
-    The local ``ludex`` program builds the prompt (about 50 ms); :func:`prompts` builds several per
-    call.
 
     Args:
         game: id of the game, or its whole string with parameters.
         position: a snapshot (``env.snapshot()``), a state of :mod:`ludex.openspiel.states`, or the
-            moves so far. By default the initial position.
+            moves so far. By default the first position in which a seat is to move.
         params: the parameters of the game; those of a snapshot or state are taken from it.
         seat: seat to prompt; by default the first acting seat.
-        agent: an ``llm`` spec whose arguments select method and wording: ``"llm model=none
-            prompting=cot history=8"``.
+        seed: seed of the chance outcomes before the first position.
+        client: a client whose server builds the prompt; by default a local server that all
+            environments without a ``url`` share.
+        settings: arguments of ``llm`` agents that select method and wording: ``prompting="cot"``,
+            ``history=8``, ``legal``, ``format``, ``rules``, ...
 
     Raises:
-        LudexError: ``bad_field`` with the program's message; ``not_installed``.
+        LudexError: ``bad_snapshot``: the moves are not legal; ``bad_field``: the seat is not to
+            move, or a setting is unknown; ``unknown_game``, ``not_installed``, ...
     """
-    return prompts(game, [position], params=params, seat=seat, agent=agent)[0]
+    positions = [position]
+    return prompts(game, positions, params=params, seat=seat, seed=seed, client=client, **settings)[
+        0
+    ]
 
 
 def prompts(
@@ -76,41 +83,92 @@ def prompts(
     *,
     params: Mapping[str, Any] | None = None,
     seat: int | None = None,
-    agent: str = "llm model=none",
+    seed: int = 0,
+    client: Client | None = None,
+    **settings: Any,
 ) -> list[Prompt]:
     """Return the prompts of several positions of one game, like :func:`prompt`.
 
     Raises:
         LudexError: as :func:`prompt`.
     """
-    rules, requests = dict(params or {}), []
-    for position in positions:
-        if isinstance(position, State):
-            rules = position.get_game().spec.params
-            moves: Any = position.moves()
-        elif isinstance(position, bytes):
-            item = msgpack.unpackb(position)
-            rules, moves = item["params"], item["h"]
-        else:
-            moves = [list(move) for move in position]
-        requests.append(json.dumps({"h": moves, "seat": seat}))
-    if not requests:
-        return []  # without requests the program prints the initial prompt for people
-    command = [
-        find_program(),
-        "games",
-        "prompt",
-        game,
-        "--params",
-        json.dumps(rules),
-        "--agent",
-        agent,
-    ]
-    done = subprocess.run(
-        command, input="\n".join(requests), capture_output=True, text=True, check=False
-    )
-    replies = [json.loads(line) for line in done.stdout.splitlines()]
-    failed = next((reply["error"] for reply in replies if "error" in reply), None)
-    if failed is not None or len(replies) != len(requests):
-        raise LudexError("bad_field", failed or done.stderr.strip()[-2000:])
-    return [Prompt(**reply) for reply in replies]
+    found = []
+    own = next((_params(position) for position in positions if _params(position)), None)
+    with _client(client) as server:
+        for position in positions:
+            # Chance outcomes of a given position are part of it.
+            chance: Any = "server" if _is_start(position) else "client"
+            env = server.open(game, own or params, chance=chance, prompt=settings)
+            try:
+                if _is_start(position):
+                    state = env.reset(seed=seed)
+                else:
+                    state = env.restore(_snapshot(env, position))
+                found.append(_prompt(env, state, seat))
+            finally:
+                env.close()
+    return found
+
+
+def rules(
+    game: str,
+    *,
+    params: Mapping[str, Any] | None = None,
+    client: Client | None = None,
+    **settings: Any,
+) -> str:
+    """Return the rules of a game for a language model: the system message of its prompts.
+
+    It has the rules and the notation of moves for these parameters, and the form of the reply.
+    For the arguments see :func:`prompt`. Its ``prompting`` is ``"chat"`` by default: one
+    conversation for the whole game.
+
+    Raises:
+        LudexError: as :func:`prompt`.
+    """
+    chosen = {"prompting": "chat", **settings}
+    return prompt(game, params=params, client=client, **chosen).messages[0]["content"]
+
+
+@contextlib.contextmanager
+def _client(client: Client | None) -> Iterator[Client]:
+    if client is not None:
+        yield client
+        return
+    with connect(None) as own:
+        yield own
+
+
+def _is_start(position: Position) -> bool:
+    return not isinstance(position, (bytes, State)) and not len(position)
+
+
+def _params(position: Position) -> dict[str, Any] | None:
+    if isinstance(position, State):
+        return dict(position.get_game().spec.params)
+    if isinstance(position, bytes):
+        return dict(msgpack.unpackb(position)["params"])
+    return None
+
+
+def _snapshot(env: Env, position: Position) -> bytes:
+    """Return a position as a snapshot of the environment's game."""
+    if isinstance(position, bytes):
+        return position
+    moves = position.moves() if isinstance(position, State) else position
+    spec = env.spec
+    item = {"v": 1, "hash": spec.hash, "params": spec.params, "seed": 0, "episode": 0, "seats": []}
+    packed: bytes = msgpack.packb({**item, "h": [list(move) for move in moves]})
+    return packed
+
+
+def _prompt(env: Env, state: EnvState, seat: int | None) -> Prompt:
+    """Return the prompt of an environment's position."""
+    messages = env.prompt(seat)
+    if state.to_move == SIMULTANEOUS:
+        if seat is None:
+            seat = next(index for index, legal in enumerate(state.legal) if legal)
+        legal = state.legal[seat]
+    else:
+        seat, legal = state.to_move, state.legal
+    return Prompt(seat, messages, legal, env.action_texts(legal, seat))

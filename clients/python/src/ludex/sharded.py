@@ -381,6 +381,8 @@ class ShardedVecEnv(BatchViews):
             illegal=None if first.illegal is None else np.sort(np.concatenate(illegal)),
             skipped=_skipped(shares, [part.skipped for part in parts]),
             envs=named,
+            prompt=listed("prompt"),
+            answers=_answers(shares, parts),
         )
 
 
@@ -390,6 +392,12 @@ def _shift_error_index(error: LudexError, share: Any) -> LudexError:
         rows = share.rows.tolist()
         error.index = rows[error.index] if error.index < len(rows) else error.index
     return error
+
+
+def _answers(shares: list[_Share], parts: list[Batch]) -> list[Any] | None:
+    if all(part.answers is None for part in parts):
+        return None
+    return _scatter(shares, [part.answers or [None] * len(part) for part in parts])
 
 
 def _rows_of(share: _Share, rows: Array | None) -> Array:

@@ -7,6 +7,7 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .answers import ReadAnswer, answers_field, from_list
 from .columns import BOOL, F4, F8, I1, I4, U1, U4, Array, Ragged, column, packed, ragged, tensors
 from .handle import Handle, encode_indices, seed_text
 from .picture import Picture
@@ -82,6 +83,9 @@ class Batch:
         info: perfect-recall tensors, in the form of ``obs``.
         struct: list of R structured views.
         text: list of R views as text.
+        prompt: list of R prompts, each a list of messages ``{"role", "content"}``, ``None`` for a
+            seat that does not act; R x P prompts with ``observer="all"``.
+        answers: list of the answers of the step as read, ``None`` where there was none.
         mask: legal actions of the observed seat: ``uint8 [R, A]``; ``uint8
             [R, ceil(A/8)]`` with ``mask="bits"`` (least significant bit first); a
             :class:`Ragged` with ``mask="ids"``. With ``observer="all"`` one row per seat:
@@ -117,6 +121,8 @@ class Batch:
     illegal: Array | None
     skipped: Skipped | None
     envs: Array | None
+    prompt: list[list[dict[str, str]] | None] | None = None
+    answers: list[ReadAnswer | None] | None = None
 
     def __len__(self) -> int:
         return len(self.to_move)
@@ -155,6 +161,8 @@ def decode_batch(frame: Message, players: int, actions: int, *, every_seat: bool
         illegal=None if illegal is None else column(illegal, U4),
         skipped=None if skipped is None else _skipped(skipped, players),
         envs=None if envs is None else column(envs, U4),
+        prompt=get("prompt"),
+        answers=from_list(get("answers")),
     )
 
 
@@ -219,6 +227,18 @@ class BatchViews(ChangeGuard):
             LudexError: ``unknown_env``, ...
         """
         return self._view(index, seat, views=["struct"])["struct"]
+
+    def prompt(
+        self, index: int = 0, seat: int | None = None, **settings: Any
+    ) -> list[dict[str, str]]:
+        """Return the prompt of a seat of one environment, like :meth:`ludex.Env.prompt`.
+
+        Raises:
+            LudexError: ``unknown_env``; the seat is not to move, ...
+        """
+        reply = self._view(index, seat, views=["prompt"], prompt=settings or None)
+        messages: list[dict[str, str]] = reply["prompt"]
+        return messages
 
     def schema(self, index: int = 0, seat: int | None = None) -> str | None:
         """Return the name of the document schema for the seat's move; a round trip.
@@ -297,7 +317,8 @@ class VecEnv(Handle, BatchViews):
             actions: ``[R]`` action ids, or ``[R, P]`` if the game is not sequential and the client
                 has more than one seat: columns of seats that do not act are -1. A row of -1 leaves
                 the environment unchanged. A list may also contain moves as text, dicts (documents)
-                and ``None``.
+                and ``None``; or :class:`ludex.Answer` and ``None``. A row with an answer that is
+                not a legal move does not change.
             envs: the environments; by default all.
 
         Raises:
@@ -394,6 +415,9 @@ class VecEnv(Handle, BatchViews):
 
 def moves_field(actions: Any) -> dict[str, Any]:
     """Return the field for moves: ``actions`` (a column) for ids only, otherwise ``moves``."""
+    answers = answers_field(list(actions)) if isinstance(actions, (list, tuple)) else None
+    if answers is not None:
+        return answers
     if isinstance(actions, (list, tuple)) and any(_is_structured(entry) for entry in actions):
         return {"moves": [entry if _is_structured(entry) else int(entry) for entry in actions]}
     return {"actions": packed(actions, I4)}
