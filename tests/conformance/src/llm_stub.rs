@@ -12,6 +12,7 @@ mod error;
 mod move_source;
 mod reply;
 mod request;
+mod stream;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -257,8 +258,10 @@ impl Stub {
         self.check(api, &request)?;
         let damaged = self.draw_transport_fault(&hash)?;
         tokio::time::sleep(Duration::from_millis(self.options.latency)).await;
+        let (is_stream, with_usage) = (request.stream, request.stream_usage);
         let document = self.document(api, request, hash).await?;
-        Ok(if damaged { reply::truncated(&document) } else { Json(document).into_response() })
+        let text = if is_stream { stream::events(api, &document, with_usage) } else { document.to_string() };
+        Ok(reply::response(text, is_stream, damaged))
     }
 
     /// Rejects requests that the options exclude.
@@ -267,7 +270,7 @@ impl Stub {
         if let Some(most) = self.options.context.filter(|&most| tokens > most) {
             return Err(StubError::context(api, tokens, most));
         }
-        if self.options.no_schema && request.form.is_some() {
+        if self.options.no_schema && request.form.as_ref().is_some_and(|form| !form.is_optional) {
             return Err(StubError::schema());
         }
         Ok(())

@@ -58,14 +58,14 @@ pub(super) fn answer(
         return plain(REFUSAL, Finish::Refused);
     }
     if truncate {
-        let opening = if request.form.is_some() { "{\"reason\": \"" } else { "" };
+        let opening = if request.form.as_ref().is_some_and(|form| !form.is_optional) { "{\"reason\": \"" } else { "" };
         return plain(&format!("{opening}{}", reasoning(room.max(REASONING.len() / 2))), Finish::Length);
     }
     if prose {
         return plain(PROSE, Finish::Stop);
     }
     let parts = AnswerParts { moves, request, name: &name, luck, damage: options.document_damage() };
-    let (text, input) = match &request.form {
+    let (text, input) = match request.form.as_ref().filter(|form| !form.is_optional || parts.has_moves()) {
         Some(form) => {
             let object = Value::Object(parts.object(form, room)?);
             (object.to_string(), form.tool.is_some().then_some(object))
@@ -112,6 +112,11 @@ impl AnswerParts<'_> {
         let all = listed_moves(&self.request.question);
         let listed: Vec<&str> = all.iter().map(String::as_str).collect();
         Ok(self.pick(&listed).map(Value::from))
+    }
+
+    /// Returns true if the request includes the position or lists moves.
+    fn has_moves(&self) -> bool {
+        self.request.about.is_some() || !listed_moves(&self.request.question).is_empty()
     }
 
     fn pick<'t>(&mut self, of: &[&'t str]) -> Option<&'t str> {
@@ -166,7 +171,9 @@ impl AnswerParts<'_> {
         let mut object = Map::new();
         let mut reasons = None;
         for (name, schema) in properties {
-            let value = self.value(name, schema)?;
+            // The only argument of a tool is the move, whatever its name.
+            let role = if form.is_optional && properties.len() == 1 { "move" } else { name };
+            let value = self.value(role, schema)?;
             if reasons.is_none() && value == THOUGHT && REASONS.contains(&name.as_str()) {
                 reasons = Some(name.clone());
             }

@@ -43,7 +43,7 @@ fn choice(request: &StubRequest, answer: &StubAnswer, k: usize) -> Value {
     if answer.finish == Finish::Refused {
         message["content"] = Value::Null;
         // If the request has a schema, a refusal is in a separate field, with the finish reason of a complete answer.
-        if request.form.is_some() {
+        if request.form.as_ref().is_some_and(|form| !form.is_optional) {
             message["refusal"] = answer.text.clone().into();
             reason = "stop";
         }
@@ -51,6 +51,9 @@ fn choice(request: &StubRequest, answer: &StubAnswer, k: usize) -> Value {
     if let (Some(name), Some(_)) = (tool(request), &answer.input) {
         message["content"] = Value::Null;
         let function = json!({ "name": name, "arguments": answer.text });
+        if request.form.as_ref().is_some_and(|form| form.is_optional) && answer.finish == Finish::Stop {
+            reason = "tool_calls";
+        }
         message["tool_calls"] = json!([{ "id": format!("call_{k}"), "type": "function", "function": function }]);
     }
     json!({ "index": k, "message": message, "logprobs": null, "finish_reason": reason })
@@ -74,10 +77,12 @@ fn blocks(request: &StubRequest, answer: &StubAnswer, id: &str) -> (Vec<Value>, 
     (content, reason)
 }
 
-/// Returns a reply whose body is truncated in the middle.
-pub(super) fn truncated(document: &Value) -> Response {
-    let mut text = document.to_string();
-    let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
-    text.truncate(half);
-    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+/// Returns the response with a body; if `damaged` is true, the body is truncated in the middle.
+pub(super) fn response(mut text: String, is_stream: bool, damaged: bool) -> Response {
+    if damaged {
+        let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
+        text.truncate(half);
+    }
+    let kind = if is_stream { "text/event-stream" } else { "application/json" };
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }

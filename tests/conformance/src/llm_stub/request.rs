@@ -15,12 +15,16 @@ pub(super) struct StubRequest {
     pub(super) model: String,
     /// Texts of all messages; system messages first.
     texts: Vec<String>,
-    /// Text of the last user message.
+    /// Text of the last message of the user or a tool.
     pub(super) question: String,
     /// Number of requested choices.
     pub(super) n: usize,
     /// Maximum number of tokens in an answer.
     pub(super) limit: Option<u64>,
+    /// True if the reply is a stream of events.
+    pub(super) stream: bool,
+    /// True if a stream ends with the token counts.
+    pub(super) stream_usage: bool,
     /// Requested JSON form; plain text if absent.
     pub(super) form: Option<JsonForm>,
     /// Position, if the client includes it in the metadata.
@@ -32,6 +36,8 @@ pub(super) struct JsonForm {
     /// Tool that must be called with the JSON object as arguments. If `None`, the JSON object is the content of the
     /// message.
     pub(super) tool: Option<String>,
+    /// True if the model may answer with text instead of calling the tool.
+    pub(super) is_optional: bool,
 }
 
 /// Content of `metadata.ludex`: the move request as an agent receives it, without hidden information of other seats.
@@ -68,6 +74,7 @@ struct Body {
     max_completion_tokens: Option<u64>,
     #[serde(default)]
     stream: bool,
+    stream_options: Option<Value>,
     response_format: Option<Value>,
     tools: Option<Vec<Value>>,
     tool_choice: Option<Value>,
@@ -91,13 +98,18 @@ enum Content {
 struct Part {
     #[serde(default)]
     text: String,
+    /// Result of a tool.
+    content: Option<Content>,
 }
 
 impl Content {
     fn text(self) -> String {
         match self {
             Content::Text(text) => text,
-            Content::Parts(parts) => parts.into_iter().map(|p| p.text).collect::<Vec<_>>().join("\n"),
+            Content::Parts(parts) => {
+                let text = |part: Part| part.content.map_or(part.text, Content::text);
+                parts.into_iter().map(text).collect::<Vec<_>>().join("\n")
+            }
         }
     }
 }
@@ -111,9 +123,6 @@ impl StubRequest {
         if body.model.starts_with("missing") {
             return Err(StubError::model(&body.model));
         }
-        if body.stream {
-            return Err(StubError::bad("stream: expected false; the stub sends whole replies"));
-        }
         if api == Api::Anthropic && body.max_tokens.is_none() {
             return Err(StubError::bad("max_tokens: field required"));
         }
@@ -126,21 +135,23 @@ impl StubRequest {
             return Err(StubError::bad("max_tokens: expected at least 1, got 0"));
         }
         let form = form(api, &body)?;
+        let (stream, options) = (body.stream, body.stream_options.as_ref());
+        let stream_usage = options.is_some_and(|options| options["include_usage"] == true);
         let about = about(body.metadata.as_ref())?;
         let mut texts: Vec<String> = body.system.into_iter().map(Content::text).collect();
         let mut question = String::new();
         for (k, message) in body.messages.into_iter().enumerate() {
             let text = message.content.map(Content::text).unwrap_or_default();
             match (message.role.as_str(), api) {
-                ("user", _) => question.clone_from(&text),
-                ("assistant", _) | ("system" | "developer" | "tool", Api::OpenAi) => {}
+                ("user", _) | ("tool", Api::OpenAi) => question.clone_from(&text),
+                ("assistant", _) | ("system" | "developer", Api::OpenAi) => {}
                 (role, _) => {
                     return Err(StubError::bad(format!("messages[{k}].role: unexpected {role:?}")));
                 }
             }
             texts.push(text);
         }
-        Ok(StubRequest { model: body.model, texts, question, n: n as usize, limit, form, about })
+        Ok(StubRequest { model: body.model, texts, question, n: n as usize, limit, stream, stream_usage, form, about })
     }
 
     /// Returns the number of tokens in the prompt, at four characters per token.
@@ -180,7 +191,9 @@ pub(super) fn tokens(chars: usize) -> u64 {
 
 /// Returns the requested JSON form: a schema, any object, or a forced tool.
 fn form(api: Api, body: &Body) -> Result<Option<JsonForm>, StubError> {
-    let object = |schema: Value, tool: Option<&str>| Ok(Some(JsonForm { schema, tool: tool.map(str::to_owned) }));
+    let object = |schema: Value, tool: Option<&str>| {
+        Ok(Some(JsonForm { schema, tool: tool.map(str::to_owned), is_optional: false }))
+    };
     if let (Some(format), Api::OpenAi) = (&body.response_format, api) {
         return match format["type"].as_str() {
             Some("text") => Ok(None),
@@ -204,17 +217,32 @@ fn form(api: Api, body: &Body) -> Result<Option<JsonForm>, StubError> {
     let wanted = match (api, choice) {
         (Api::OpenAi, Value::String(s)) if s == "required" => tools.first().and_then(name_of),
         (Api::Anthropic, choice) if choice["type"] == "any" => tools.first().and_then(name_of),
-        (Api::OpenAi, Value::Object(_)) | (Api::Anthropic, Value::Object(_)) if choice["type"] != "auto" => {
+        (Api::OpenAi, Value::Object(_)) | (Api::Anthropic, Value::Object(_))
+            if choice["type"] != "auto" && choice["type"] != "none" =>
+        {
             name_of(choice)
         }
-        _ => return Ok(None),
+        (_, Value::String(s)) if s == "none" => return Ok(None),
+        (_, choice) if choice["type"] == "none" => return Ok(None),
+        // Models call a tool if they have one.
+        _ => match tools.first() {
+            Some(tool) => {
+                let tool = JsonForm { schema: parameters(api, tool).clone(), tool: name_of(tool), is_optional: true };
+                return Ok(Some(tool));
+            }
+            None => return Ok(None),
+        },
     };
     let tool = tools.iter().find(|tool| wanted.is_some() && name_of(tool) == wanted);
     let Some(tool) = tool else {
         return Err(StubError::bad("tool_choice: expected a name from tools"));
     };
-    let schema = if api == Api::OpenAi { &tool["function"]["parameters"] } else { &tool["input_schema"] };
-    object(schema.clone(), wanted.as_deref())
+    object(parameters(api, tool).clone(), wanted.as_deref())
+}
+
+/// Returns the JSON Schema of a tool's arguments.
+fn parameters(api: Api, tool: &Value) -> &Value {
+    if api == Api::OpenAi { &tool["function"]["parameters"] } else { &tool["input_schema"] }
 }
 
 fn about(metadata: Option<&Value>) -> Result<Option<PositionMetadata>, StubError> {
