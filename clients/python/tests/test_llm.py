@@ -176,6 +176,16 @@ def test_batches_have_prompts_and_read_answers(client: ludex.Client) -> None:
     vec.close()
 
 
+def test_prompts_count_in_the_limit_of_a_batch(client: ludex.Client) -> None:
+    with pytest.raises(ludex.LudexError) as caught:
+        client.open_vec("tic_tac_toe", 10_000, views=["prompt"])
+    assert (caught.value.code, caught.value.path) == ("limit", "count")
+    for settings in ({"prompting": "loud"}, {"model": "m"}):
+        with pytest.raises(ludex.LudexError, match="prompt") as caught:
+            client.open("tic_tac_toe", prompt=settings)
+        assert caught.value.code == "bad_field"
+
+
 def test_environment_reads_answers_without_playing(client: ludex.Client) -> None:
     env = client.open("tic_tac_toe")
     env.reset()

@@ -325,7 +325,8 @@ def test_whole_suite_has_a_log(program: str, tmp_path: Path) -> None:
     suite = tmp_path / "whole.toml"
     suite.write_text(
         'name = "whole"\nversion = 1\ntitle = "Whole"\n'
-        '[[part]]\nid = "nim"\ngame = "nim"\nschedule = "against"\nopponents = ["random"]\nblocks = 1\n'
+        '[[part]]\nid = "nim"\ngame = "nim"\nschedule = "against"\n'
+        'opponents = ["random"]\nblocks = 1\n'
     )
     command = [program, "evaluate", "--data", str(tmp_path), "--suite", str(suite)]
     subprocess.run([*command, "--run", "whole", "--agent", "random"], check=True)

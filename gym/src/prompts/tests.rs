@@ -200,6 +200,17 @@ fn prompts_list_the_last_refused_answers_only() {
 }
 
 #[test]
+fn prompts_beyond_the_limit_of_a_batch_are_null() {
+    let game = load("tic_tac_toe").unwrap();
+    let mut batch = game.batch(BatchConfig { count: 3, ..BatchConfig::default() }).unwrap();
+    let mut out = Batch::default();
+    batch.reset(None, &ResetSeeds::Base(0), &mut out).unwrap();
+    let prompts = EnvPrompts::new(&game, &Params::new(), true).unwrap();
+    prompts.write(&*batch, &mut out, 1).unwrap();
+    assert_eq!(out.prompt.unwrap().iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, false]);
+}
+
+#[test]
 fn unknown_settings_are_refused_with_their_path() {
     let game = load("tic_tac_toe").unwrap();
     let refused = |settings: &str| {
