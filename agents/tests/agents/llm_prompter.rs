@@ -1,7 +1,7 @@
 //! Tests of prompts and answers without an endpoint: they equal those of the agent that an evaluation plays.
 
-use ludex_agents::llm::{Observed, PROMPT_VERSION, Prompter, Way, observe, offline, resolve_path};
 use ludex_agents::AgentSpec;
+use ludex_agents::llm::{Observed, PROMPT_VERSION, Prompter, Way, observe, offline, resolve_path};
 use ludex_env::{AgentKey, GameRef, Journal, MoveRequest, PriorAttempt};
 use ludex_protocol::Move;
 use ludex_protocol::call::Call;
