@@ -39,7 +39,7 @@ pub use forecast::{Forecast, forecast};
 pub use judge::{Judge, JudgeAnswer, JudgeQuestion};
 pub use model::typical_out_tokens;
 pub use probe::{Probe, ProbeCall, hello, probe};
-pub use prompt_preview::{Observed, PositionQuery, Prompt, Way, observe, prompt, resolve_path};
+pub use prompt_preview::{ObservedState, PositionQuery, Prompt, Way, observe, prompt, resolve_path};
 pub use prompter::{Prompter, Reading};
 
 use crate::agent::{Agent, MoveReply};

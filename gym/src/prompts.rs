@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ludex_agents::llm::{Observed, Prompter, Reading, observe};
+use ludex_agents::llm::{ObservedState, Prompter, Reading, observe};
 use ludex_env::{
     Action, AgentKey, DynBatch, GameRef, MoveRequest, ParsedMove, PriorAttempt, Scheduler as _, Seat, ToMove,
 };
@@ -37,7 +37,7 @@ pub(super) struct EnvPrompts {
 /// Move request to a language model: a position as its seat observed it.
 struct Question {
     seat: Seat,
-    observed: Observed,
+    observed: ObservedState,
     legal: Vec<Action>,
 }
 
@@ -46,7 +46,7 @@ const KEY: [u8; 32] = [0; 32];
 
 impl Question {
     fn request<'a>(&'a self, attempts: &'a [PriorAttempt]) -> MoveRequest<'a> {
-        let Observed { state, past, turn } = &self.observed;
+        let ObservedState { state, past, turn } = &self.observed;
         MoveRequest::on_state(&**state, self.seat, *turn, &self.legal, AgentKey::Own(&KEY))
             .with_history(past)
             .with_attempts(attempts)
@@ -158,7 +158,7 @@ impl EnvPrompts {
         let row = u32::try_from(i).unwrap_or(u32::MAX);
         let h = batch.snapshot(Some(&[row]), &[])?.pop().map(|item| item.h).unwrap_or_default();
         let observed = match batch.state(i).filter(|_| !self.prompter.needs_history()) {
-            Some(state) => Observed { state, past: Vec::new(), turn: turns(&h, seat) },
+            Some(state) => ObservedState { state, past: Vec::new(), turn: turns(&h, seat) },
             None => observe(&self.game, &h, Some(seat))?,
         };
         let legal = observed.state.legal_list(seat);

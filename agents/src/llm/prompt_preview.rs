@@ -52,7 +52,8 @@ pub fn prompt(spec: &AgentSpec, game: &GameRef, question: &PositionQuery) -> Res
         Some(seat) => return Err(wrong("seat", format!("seat {seat} is not to move"))),
         None => acting.iter().next().ok_or_else(|| wrong("h", "no seat is to move".into()))?,
     };
-    let Observed { state, past, turn } = observe(game, &question.h, Some(seat)).map_err(|e| wrong("h", e.message))?;
+    let ObservedState { state, past, turn } =
+        observe(game, &question.h, Some(seat)).map_err(|e| wrong("h", e.message))?;
     let legal = state.legal_list(seat);
     let key = [0; 32];
     let ask = MoveRequest::on_state(&*state, seat, turn, &legal, AgentKey::Own(&key)).with_history(&past);
@@ -162,7 +163,7 @@ fn some(state: &dyn DynState, seat: Seat) -> String {
 }
 
 /// Position that a list of moves leads to, as one seat observed it.
-pub struct Observed {
+pub struct ObservedState {
     pub state: Box<dyn DynState>,
     /// Moves and outcomes that the seat observed; empty without a seat.
     pub past: Vec<ObservedMove>,
@@ -174,7 +175,7 @@ pub struct Observed {
 ///
 /// # Errors
 /// An illegal move, with its index.
-pub fn observe(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<Observed, Refusal> {
+pub fn observe(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<ObservedState, Refusal> {
     let mut state = game.start();
     let (mut past, mut turns) = (Vec::new(), 0);
     for (at, (who, what)) in moves.iter().enumerate() {
@@ -233,5 +234,5 @@ pub fn observe(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Re
             _ => return Err(refuse(format!("mover {who} is not to move"))),
         }
     }
-    Ok(Observed { state, past, turn: turns })
+    Ok(ObservedState { state, past, turn: turns })
 }

@@ -1,7 +1,7 @@
 //! Tests of prompts and answers without an endpoint: they equal those of the agent that an evaluation plays.
 
 use ludex_agents::AgentSpec;
-use ludex_agents::llm::{Observed, PROMPT_VERSION, Prompter, Way, observe, offline, resolve_path};
+use ludex_agents::llm::{ObservedState, PROMPT_VERSION, Prompter, Way, observe, offline, resolve_path};
 use ludex_env::{AgentKey, GameRef, Journal, MoveRequest, PriorAttempt};
 use ludex_protocol::Move;
 use ludex_protocol::call::Call;
@@ -63,7 +63,7 @@ fn prompts_and_answers_of_all_games_equal_those_of_an_evaluation() {
             let Ok(h) = resolve_path(&game, &Way { random, seed: 5, ..Way::default() }) else { continue };
             let end = observe(&game, &h, None).unwrap();
             for seat in end.state.turn().seats().iter() {
-                let Observed { state, past, turn } = observe(&game, &h, Some(seat)).unwrap();
+                let ObservedState { state, past, turn } = observe(&game, &h, Some(seat)).unwrap();
                 let legal = state.legal_list(seat);
                 let ask =
                     MoveRequest::on_state(&*state, seat, turn, &legal, AgentKey::Own(&[0; 32])).with_history(&past);
