@@ -626,7 +626,10 @@ async fn tokens_are_managed_while_server_runs() {
     let err = token(&["add", "--csv", "bad.csv"]).fails();
     assert!(err.contains("bad.csv") && err.contains("line 3") && err.contains("fly"), "{err}");
     for (args, said) in [
-        (&["add", "--owner", "bob", "--scope", "fly"][..], "gym, play, spectate, metrics, invite, registered, admin"),
+        (
+            &["add", "--owner", "bob", "--scope", "fly"][..],
+            "gym, play, spectate, metrics, invite, registered, person, admin",
+        ),
         (&["add", "--owner", "bob", "--scope", "play,invite"], "expected the scope invite alone, got play,invite"),
         (&["add", "--owner", "Bob B"], "--name"),
         (&["add", "--owner", "bob", "--name", "b b"], "expected an agent name, got \"b b\""),

@@ -187,16 +187,15 @@ fn person_types_labels_and_continues() {
         String::from_utf8(done.stdout).unwrap()
     };
     let said = typed("x\n1 2\ns\n0\nq\n", "6");
-    assert!(said.contains("expected a number from 1 to 2, s or q, got \"x\""), "{said}");
-    assert!(
-        said.contains("--- reply\n") && said.contains("--- end of the prompt\n") && said.contains("--- position\n"),
-        "{said}"
-    );
-    assert!(said.contains("2 decisions labeled by person:ann; 2 of 6 in the sample"), "{said}");
+    let expected = "expected numbers such as 1 2, 0 for none, s to skip, q to quit, got \"x\"";
+    assert!(said.contains(expected), "{said}");
+    assert!(said.contains("--- reply\n") && said.contains("--- prompt\n"), "{said}");
+    assert_eq!(said.matches("--- system prompt\n").count(), 1, "the rules are shown once: {said}");
+    assert!(said.contains("2 decisions labeled by person:ann; done: 2 of a sample of 6"), "{said}");
     let labels: Vec<Value> = stored(&place, "r").iter().map(|line| line["labels"].clone()).collect();
     assert_eq!(labels, [json!(["sum", "rule"]), json!([])]);
     // The end of the input ends the batch, and the four other decisions of the sample are left.
-    assert!(typed("1\n", "6").contains("3 of 6 in the sample"));
+    assert!(typed("1\n", "6").contains("done: 3 of a sample of 6"));
     let lines = stored(&place, "r");
     assert_eq!((lines.len(), lines.iter().map(decision).collect::<BTreeSet<_>>().len()), (3, 3));
 }

@@ -246,6 +246,9 @@ impl Stub {
             }
         }
         let request = StubRequest::read(api, body.as_bytes())?;
+        if request.stream {
+            return Err(StubError::bad("stream: expected false in a batch, got true"));
+        }
         self.check(api, &request)?;
         if self.draw_transport_fault(&hash)? {
             return Err(StubError::internal("injected fault (--malformed)"));

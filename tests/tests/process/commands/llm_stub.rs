@@ -347,7 +347,7 @@ fn invalid_requests_are_refused_with_reason() {
         (json!({ "model": "m", "messages": [{ "role": "user", "content": 7 }] }), "content"),
         (body(LISTED, json!({ "n": 0 })), "n:"),
         (body(LISTED, json!({ "n": 1_000_000 })), "n:"),
-        (body(LISTED, json!({ "stream": true })), "stream"),
+        (body(LISTED, json!({ "stream": "yes" })), "boolean"),
         (body(LISTED, json!({ "max_tokens": 0 })), "max_tokens"),
         (form(json!(7)), "response_format"),
         (form(json!({ "type": "json_schema" })), "schema"),
