@@ -66,7 +66,7 @@ test('invited person accepts and plays a suite on two devices', async ({ page, b
   const urls: string[] = [];
   page.on('request', (request) => urls.push(request.url()));
 
-  // The first page needs a login, which is no fault.
+  // The first page needs a login, as expected.
   await page.goto(link);
   await expect(page.getByRole('heading', { name: 'A study of games' })).toBeVisible();
   expect(page.url()).toBe(`${server.url}/runs/people-ann/play`);

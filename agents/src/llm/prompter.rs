@@ -98,7 +98,7 @@ impl Prompter {
         Reading { verdict, mv: parsed.into_move(), text }
     }
 
-    /// Returns the words of the next prompt about the refused answers of `ask`; empty if there are none.
+    /// Returns the words of the next prompt about the refused answers of `ask`; empty without refused answers.
     ///
     /// # Errors
     /// A template that cannot be rendered.

@@ -16,7 +16,7 @@ use super::enrolment::Enrolment;
 use crate::consent::{Acceptance, ConsentText};
 use crate::sessions::ClientInfo;
 
-/// Acceptance whose person has not enrolled yet. It is lost at a restart, and the person is asked again.
+/// Acceptance before the enrolment. It is lost at a restart, and the person is asked again.
 pub(super) struct PendingAcceptance {
     run: String,
     acceptance: Acceptance,
@@ -47,7 +47,7 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// `forbidden` for a person who has not accepted the consent text.
+    /// `forbidden` without acceptance of the consent text.
     pub(super) fn consent_of(&self, about: &ClientInfo, run: &str) -> Result<Option<Acceptance>, Box<Refusal>> {
         let Some(text) = self.hub.config.consent.as_ref().filter(|_| about.kind == AgentKind::Human) else {
             return Ok(None);

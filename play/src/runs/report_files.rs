@@ -177,7 +177,7 @@ fn label<'a>(plan: &'a Plan, who: usize, agent: &'a RunAgent) -> &'a str {
     plan.agents.get(who).map_or(&agent.name, |entrant| &entrant.name)
 }
 
-/// Returns the candidate of which an agent is a variant; `None` for an agent that is no variant.
+/// Returns the candidate of which an agent is a variant; `None` for other agents.
 fn candidate<'a>(plan: &Plan, who: usize, agents: &'a [RunAgent]) -> Option<&'a RunAgent> {
     agents.get(plan.agents.get(who)?.variant.as_ref()?.candidate)
 }

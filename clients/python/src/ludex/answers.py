@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Answer(str):
-    """The text of a language model as it wrote it, in the place of a move.
+    """The text of a language model as it wrote it, instead of a move.
 
     The server reads it as it reads the replies of its own ``llm`` agents.
     """
