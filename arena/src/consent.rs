@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 64 << 10;
 /// Text that a person must accept before the first match of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsentText {
-    /// Text in Markdown.
+    /// Text of the consent in Markdown.
     pub text: String,
     /// SHA-256 of the text in hex.
     pub sha256: String,

@@ -289,7 +289,7 @@ impl EnvHandle {
                 None => recorder.begin(0..self.batch.count() as u32),
             }
         }
-        let named = self.prompts.is_some().then(|| named(&r.envs));
+        let named = self.prompts.is_some().then(|| name_test(&r.envs));
         let answer = self.answer(r.envs, |batch, rows, out| batch.reset(rows, &seeds, out));
         if answer.is_err()
             && let Some(before) = before
@@ -388,7 +388,7 @@ impl EnvHandle {
             true => Err(bad(at, format!("{} bytes (at most {most} for this game)", item.len()))),
             false => unpack(item).ok_or_else(|| bad(at, "undecodable bytes".into())),
         });
-        let named = self.prompts.is_some().then(|| named(&r.envs));
+        let named = self.prompts.is_some().then(|| name_test(&r.envs));
         let answer = self.answer(r.envs, |batch, rows, out| batch.restore(rows, &mut items, out));
         self.prompted(answer, |i| named.as_ref().is_some_and(|named| named(i)))
     }
@@ -406,7 +406,7 @@ impl EnvHandle {
 }
 
 /// Returns a test for the environments that a request names.
-fn named(envs: &Option<Column<u32>>) -> impl Fn(usize) -> bool + use<> {
+fn name_test(envs: &Option<Column<u32>>) -> impl Fn(usize) -> bool + use<> {
     let envs: Option<HashSet<u32>> = envs.as_ref().map(|envs| envs.iter().collect());
     move |i| envs.as_ref().is_none_or(|envs| u32::try_from(i).is_ok_and(|i| envs.contains(&i)))
 }

@@ -120,7 +120,7 @@ struct AgentLine {
     href: String,
     card: String,
     spec: String,
-    /// Number of suites.
+    /// Number of suites that the agent played.
     suites: usize,
     /// Number of agents of the site with this name.
     namesakes: usize,

@@ -22,9 +22,9 @@ pub struct Judge {
 
 /// Question to a judge.
 pub struct JudgeQuestion<'q> {
-    /// System prompt.
+    /// System prompt, which tells the judge its task.
     pub role: &'q str,
-    /// Material and question.
+    /// Decision to judge, followed by the question.
     pub text: &'q str,
     /// Labels with their descriptions.
     pub labels: &'q [(&'q str, &'q str)],

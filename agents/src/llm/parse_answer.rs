@@ -24,6 +24,8 @@ const BARE: usize = 60;
 
 /// Maximum number of candidates for the move in a reply: the last ones. Bounds the time that a long reply takes.
 const CANDIDATES: usize = 64;
+/// Maximum number of opening braces in a reply that are tried in vain as the start of a JSON object.
+const BRACES: usize = 4_000;
 
 /// Result of parsing a reply.
 pub(super) struct ParsedAnswer {
@@ -69,12 +71,13 @@ pub(super) fn read(
         Candidate::Text(text) => back(&text).map(Candidate::Text),
         document => Some(document),
     };
-    let all: Vec<Candidate> = candidates(answer).into_iter().filter_map(usual).collect();
+    let objects = objects(answer);
+    let all: Vec<Candidate> = candidates(answer, &objects).into_iter().filter_map(usual).collect();
     let legal = lenient::LegalMoveTexts::new(ask, view);
     let found = all.iter().rev().find_map(|c| meant(ask, view, &legal, c));
     let found = found
         .or_else(|| short_line(answer).and_then(back).and_then(|line| legal.only(&line)).map(|a| Move::Id(a.into())));
-    let beside = |name: &str| note(answer, name);
+    let beside = |name: &str| note(answer, &objects, name);
     let emotion = beside("emotion").and_then(|text| letter(&text));
     let analysis = beside("analysis");
     if let Some(mv) = found {
@@ -146,7 +149,7 @@ pub(super) fn vote(answer: &str, most: usize) -> Option<usize> {
 /// Parses the letter in a reply to an emotion prompt.
 pub(super) fn emotion(answer: &str) -> Option<char> {
     let answer = spoken(answer);
-    note(answer, "emotion").as_deref().or(answer.trim().lines().next_back()).and_then(letter)
+    note(answer, &objects(answer), "emotion").as_deref().or(answer.trim().lines().next_back()).and_then(letter)
 }
 
 /// Part of a reply that may be the move.
@@ -249,10 +252,9 @@ fn forms(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the candidates for the move in the order of the reply: JSON objects or their labeled values, and text after
 /// labels. A short last line comes first in the list, because later candidates have precedence.
-fn candidates(answer: &str) -> Vec<Candidate> {
+fn candidates(answer: &str, objects: &[FoundObject]) -> Vec<Candidate> {
     let mut found: Vec<(usize, Candidate)> = Vec::new();
-    let objects = objects(answer);
-    for (start, end, object) in &objects {
+    for (start, end, object) in objects {
         match LABELS.iter().rev().find_map(|label| object.get(*label)) {
             Some(Value::String(text)) => found.push((*end, Candidate::Text(text.clone()))),
             Some(value @ Value::Object(_)) => found.push((*end, Candidate::Document(value.clone()))),
@@ -273,10 +275,10 @@ fn candidates(answer: &str) -> Vec<Candidate> {
     last.into_iter().chain(found.into_iter().map(|(_, c)| c)).collect()
 }
 
-/// Returns the contents of each LaTeX `\boxed{}` with its offset, without an enclosing `\text{}`.
+/// Returns the contents of the last LaTeX `\boxed{}`, each with its offset, without an enclosing `\text{}`.
 fn boxed(answer: &str) -> impl Iterator<Item = (usize, String)> + '_ {
     const BOX: &str = "\\boxed{";
-    answer.match_indices(BOX).filter_map(|(at, _)| {
+    last(answer.match_indices(BOX).map(|(at, _)| at)).into_iter().filter_map(|at| {
         let mut depth = 1;
         let inside = answer[at + BOX.len()..].split_inclusive(|c| {
             depth += i32::from(c == '{') - i32::from(c == '}');
@@ -288,11 +290,24 @@ fn boxed(answer: &str) -> impl Iterator<Item = (usize, String)> + '_ {
     })
 }
 
-/// Returns the outermost JSON objects in a text with their start and end offsets.
-pub(super) fn objects(text: &str) -> Vec<(usize, usize, Value)> {
+/// Returns the last [`CANDIDATES`] items.
+fn last<T>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.drain(..items.len().saturating_sub(CANDIDATES));
+    items
+}
+
+/// JSON object in a text, with its start and end offsets.
+pub(super) type FoundObject = (usize, usize, Value);
+
+/// Returns the outermost JSON objects in a text with their start and end offsets. After [`BRACES`] braces that start no
+/// object, the rest of the text has none.
+pub(super) fn objects(text: &str) -> Vec<FoundObject> {
     let mut all = Vec::new();
-    let mut from = 0;
-    while let Some(start) = text[from..].find('{').map(|at| from + at) {
+    let (mut from, mut failed) = (0, 0);
+    while failed <= BRACES
+        && let Some(start) = text[from..].find('{').map(|at| from + at)
+    {
         let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
         from = match values.next() {
             Some(Ok(object)) => {
@@ -300,33 +315,37 @@ pub(super) fn objects(text: &str) -> Vec<(usize, usize, Value)> {
                 all.push((start, end, object));
                 end
             }
-            _ => start + 1,
+            _ => {
+                failed += 1;
+                start + 1
+            }
         };
     }
     all
 }
 
 /// Returns the text that follows each `label` and colon, with its offset: the rest of the line or, if it is empty, the
-/// next non-empty line.
+/// next non-empty line. Only the last [`CANDIDATES`] places count.
 pub(super) fn labelled<'a>(text: &'a str, label: &'a str) -> impl Iterator<Item = (usize, String)> + 'a {
     let lower = text.to_ascii_lowercase();
-    let places: Vec<usize> = lower.match_indices(label).map(|(at, _)| at).collect();
-    places.into_iter().filter_map(move |at| {
+    let behind = |at: usize| {
         if text[..at].ends_with(char::is_alphanumeric) {
             return None;
         }
         let behind = text[at + label.len()..].trim_start_matches(['*', '_', '`', '"', ' ']);
-        let behind = behind.strip_prefix(':').or_else(|| behind.strip_prefix('\u{ff1a}'))?;
+        Some((at, behind.strip_prefix(':').or_else(|| behind.strip_prefix('\u{ff1a}'))?))
+    };
+    let places = last(lower.match_indices(label).filter_map(|(at, _)| behind(at)));
+    places.into_iter().map(|(at, behind)| {
         let mut lines = behind.lines().map(str::trim);
         let text = lines.find(|l| l.chars().any(char::is_alphanumeric)).unwrap_or_default();
-        Some((at, text.to_owned()))
+        (at, text.to_owned())
     })
 }
 
 /// Returns the note `name` of a reply, from a JSON field or after a label.
-fn note(answer: &str, name: &str) -> Option<String> {
-    let json =
-        objects(answer).into_iter().rev().find_map(|(_, _, object)| Some(object.get(name)?.as_str()?.to_owned()));
+fn note(answer: &str, objects: &[FoundObject], name: &str) -> Option<String> {
+    let json = objects.iter().rev().find_map(|(_, _, object)| Some(object.get(name)?.as_str()?.to_owned()));
     json.or_else(|| labelled(answer, name).last().map(|(_, text)| text)).filter(|text| !text.trim().is_empty())
 }
 

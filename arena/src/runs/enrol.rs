@@ -343,7 +343,10 @@ impl Runs {
         let changed = host.book.change(&self.hub.store, self.season_row(&kept), |kept| kept.entrants.push(new)).await;
         changed.map_err(|e| storage_failure(&format!("{e:#}")))?;
         self.hosts.lock().insert(host.run(), host.clone());
-        self.consents.lock().remove(session.about.owner.as_deref().unwrap_or_default());
+        // Programs of the same owner, and other guests, leave the acceptance of a person alone.
+        if entrant.consent.is_some() {
+            self.consents.lock().remove(session.about.owner.as_deref().unwrap_or_default());
+        }
         Ok(entrant)
     }
 

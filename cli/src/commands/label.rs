@@ -117,7 +117,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 struct Labeled {
     /// Number of labeled decisions.
     count: usize,
-    /// Summary for people.
+    /// Summary that the terminal prints.
     said: String,
     /// Fields of the JSON document.
     facts: Value,

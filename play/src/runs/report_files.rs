@@ -242,6 +242,7 @@ impl<'r> Read<'r> {
             spec: AgentSpec::parse(&agent.spec)
                 .map_or_else(|_| agent.spec.clone(), |spec| llm::without_transport_args(&spec).to_string()),
             model: model(plan, at, &agent.spec),
+            record_name: agent.name.clone(),
             wording: wording(plan, at),
             matches: turns.get(&at).map_or(0, |turns| turns.0),
             seconds: turns.get(&at).map_or(0.0, |turns| turns.1 / 1e3),
@@ -372,8 +373,8 @@ fn who(plan: &Plan, game: &VerifiedRecord, seats: &[usize]) -> String {
     seats.join(" \u{2013} ")
 }
 
-/// Returns facts about a language model, each with a label: model, endpoint, prompting methods in the plan, and the arguments of a variant. For
-/// other agents, the list is empty.
+/// Returns facts about a language model, each with a label: model, endpoint, prompting methods in the plan, and the
+/// arguments of a variant. For other agents, the list is empty.
 fn model(plan: &Plan, who: usize, spec: &str) -> Vec<(String, String)> {
     let Ok(spec) = AgentSpec::parse(spec) else { return Vec::new() };
     if spec.class() != AgentClass::Model {

@@ -10,14 +10,14 @@ use crate::error::Issue;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// A legal move.
+    /// A move that is legal now.
     Ok,
     /// A move of the game that is not legal now.
     Illegal,
     /// Text without a move.
     #[default]
     Unparsed,
-    /// No text.
+    /// An answer without text.
     Empty,
 }
 

@@ -49,6 +49,9 @@ pub struct HeadAgent {
     /// Name of the agent in its run, or of the agent of which it is a variant.
     #[serde(skip)]
     pub own_name: String,
+    /// Name of the agent in the records of its run, with its variant.
+    #[serde(skip)]
+    pub record_name: String,
     pub spec: String,
     /// Model, endpoint and prompt settings; empty if the agent is not a language model.
     pub model: Vec<(String, String)>,

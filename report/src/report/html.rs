@@ -122,9 +122,13 @@ fn matches_link(report: &Report, matches: &MatchConditions) -> Option<String> {
     let plays = |agent: &HeadAgent| {
         agent.name == *name || agent.name.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with([' ', '(']))
     };
-    let runs = report.runs.iter().filter(|run| run.agents.iter().any(plays));
-    let folder = runs.filter_map(|run| run.transcripts.as_ref()).next()?;
-    Some(format!("{folder}/index.html#{}", matches.fragment()))
+    let run = report.runs.iter().find(|run| run.transcripts.is_some() && run.agents.iter().any(plays))?;
+    let mut matches = matches.clone();
+    // The transcripts have the names of the run; the report may add a spec or a mark.
+    if let Some(agent) = run.agents.iter().find(|agent| agent.name == *name) {
+        matches.agent = Some(agent.record_name.clone());
+    }
+    Some(format!("{}/index.html#{}", run.transcripts.as_ref()?, matches.fragment()))
 }
 
 /// Maximum number of links to single matches of a part.

@@ -182,6 +182,7 @@ pub(crate) fn with_runs() -> Report {
     use ludex_referee::rating::table::Tally;
     let agent = |name: &str| HeadAgent {
         name: name.into(),
+        record_name: name.into(),
         own_name: name.into(),
         spec: "llm model=m\u{202e}<i>".into(),
         wording: None,
@@ -280,6 +281,16 @@ fn costs_are_means_per_match_and_stand_beside_the_score() {
         (points.x.title.as_str(), points.groups.len(), points.frontier().collect::<Vec<_>>()),
         ("Cost per match", 2, vec![[0.03125, 0.75]])
     );
+}
+
+#[test]
+fn links_have_the_names_of_the_run() {
+    let report = with_runs();
+    let mut runs = report.runs.clone();
+    runs[0].agents[1].name = "mcts, 100 (person)".into();
+    let html = report.clone().with_runs(runs, Vec::new(), &|_, _| None).to_html();
+    assert!(html.contains("index.html#agent=mcts%2C%20100&amp;part=ttt\">"), "{html}");
+    assert!(!html.contains("person%29"), "{html}");
 }
 
 #[test]

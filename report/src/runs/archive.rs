@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use ludex_protocol::record::RecordParts;
 use ludex_referee::read::{RawLine, RejectedRecord, Source, SourcedRecord};
+use ludex_referee::suite::is_word;
 
 use super::bundle;
 use super::reported_calls::reported_calls;
@@ -101,9 +102,12 @@ impl Archive {
     /// Returns an error if the settings are missing or cannot be parsed.
     pub fn of_files(place: &Path, files: BTreeMap<String, Vec<u8>>) -> anyhow::Result<Archive> {
         let settings = files.get(RUN).with_context(|| format!("{} is not a run: it has no {RUN}", place.display()))?;
-        let about = serde_json::from_slice(settings).with_context(|| {
+        let about: RunSettings = serde_json::from_slice(settings).with_context(|| {
             format!("{} is damaged, and the rest of the run cannot be read without it", place.join(RUN).display())
         })?;
+        // The name becomes a part of paths, and a bundle may come from anybody.
+        let (path, run) = (place.join(RUN), &about.run);
+        anyhow::ensure!(is_word(run), "{}: run: expected only a-z, 0-9, _ and -, got {run:?}", path.display());
         let mut archive = Archive { place: place.to_owned(), about, files, ..Archive::default() };
         archive.found = archive.take(EPISODES, parse_record);
         for call in archive.take(CALLS, |raw| Ok(CallLine { line: raw.source.line, ..run_files::json(raw)? })) {
@@ -214,6 +218,9 @@ mod tests {
         assert_eq!(run.truncated_lines.iter().map(ToString::to_string).collect::<Vec<_>>(), ["f/calls.jsonl:5"]);
         assert_eq!(run.unfinished().into_iter().collect::<Vec<_>>(), ["r.p.0-1.0.0"]);
 
+        let bad = text(r#"{"run":"../r","agents":[],"seeds":{"open":7},"suite":{"name":"s"}}"#);
+        let bad = Archive::of_files(Path::new("f"), BTreeMap::from([(RUN.to_owned(), bad)])).unwrap_err();
+        assert!(bad.to_string().contains("expected only a-z, 0-9, _ and -, got \"../r\""), "{bad:#}");
         let bad = Archive::of_files(Path::new("f"), BTreeMap::from([(RUN.to_owned(), text("{"))])).unwrap_err();
         assert!(format!("{bad:#}").starts_with("f/run.json is damaged"), "{bad:#}");
     }

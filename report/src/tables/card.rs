@@ -27,9 +27,9 @@ pub struct DescribedFile {
     /// Path from the card.
     pub path: String,
     pub bytes: usize,
-    /// SHA-256 in hex.
+    /// SHA-256 of the file in hex.
     pub sha256: String,
-    /// Number of rows.
+    /// Number of rows in the file.
     pub rows: usize,
     /// Number and kind of the rows, as text.
     pub count: String,

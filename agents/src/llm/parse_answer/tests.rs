@@ -38,6 +38,19 @@ fn last_valid_move_is_parsed() {
     }
 }
 
+/// Checks that a reply of many labels, boxes and unclosed braces is still read at its end, where only the last of them count.
+#[test]
+fn last_candidates_of_a_long_reply_count() {
+    for noise in ["move: ", "\\boxed{", "{\"a\":", "{"] {
+        let answer = format!("{}\nAnswer: x(1,1)", noise.repeat(3_000));
+        assert_eq!(first("tic_tac_toe", &answer).1.as_deref(), Some("x(1,1)"), "{noise}");
+    }
+    assert_eq!(labelled(&"move: a\n".repeat(100), "move").count(), CANDIDATES);
+    assert_eq!(boxed(&"\\boxed{a} ".repeat(100)).count(), CANDIDATES);
+    let braces = "{".repeat(BRACES + 1) + "{\"move\": 1}";
+    assert_eq!((objects(&braces).len(), objects(&braces[2..]).len()), (0, 1));
+}
+
 #[test]
 fn replies_without_legal_move_get_expected_verdict() {
     let verdict = |answer| first("tic_tac_toe", answer).0;
@@ -178,6 +191,7 @@ fn vote_and_emotion_parsers_accept_common_forms() {
 
 #[test]
 fn notes_are_parsed_from_json_and_labels() {
+    let note = |answer: &str, name: &str| note(answer, &objects(answer), name);
     assert_eq!(note(r#"{"analysis": "fine", "move": "x"}"#, "analysis").as_deref(), Some("fine"));
     assert_eq!(note("Emotion: A\nAnalysis: I am lost.\nAnswer: x", "analysis").as_deref(), Some("I am lost."));
 }

@@ -22,7 +22,7 @@ struct Export {
     bytes: Vec<u8>,
     format: &'static str,
     about: &'static str,
-    /// Number of rows.
+    /// Number of rows in the table.
     rows: usize,
     count: String,
     columns: Vec<ColumnDoc>,

@@ -45,8 +45,8 @@ struct Consent {
     sha256: String,
 }
 
-/// Returns the page on which a person plays a run. Its script enrolls over the protocol, like any other client. A person
-/// who has yet to accept the consent text gets that text instead.
+/// Returns the page on which a person plays a run. Its script enrolls over the protocol, like any other client. Before
+/// the acceptance of the consent text, a person gets that text instead.
 pub(super) async fn page(
     State(app): App,
     headers: HeaderMap,
