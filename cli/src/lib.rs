@@ -3,5 +3,7 @@
 #![allow(missing_docs, reason = "rows and fields have descriptive names; the crate is internal to the project")]
 
 mod commands;
+mod doors;
 
 pub use commands::main;
+pub use doors::doors;

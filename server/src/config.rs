@@ -16,6 +16,7 @@ use ludex_gym::opponents::Opponents;
 use ludex_protocol::Limits;
 
 pub use self::retention::Retention;
+use crate::door::Door;
 
 /// Settings of a server.
 #[derive(Clone)]
@@ -57,6 +58,8 @@ pub struct Config {
     pub run_time: Duration,
     pub seasons: Vec<SuiteSeasons>,
     pub ladders: Vec<LadderTerms>,
+    /// Routes of other protocols.
+    pub doors: Vec<Door>,
     /// Maximum time for running matches to finish during shutdown.
     pub drain: Duration,
     /// Ages at which the server removes old data.
@@ -104,6 +107,7 @@ impl Config {
             run_time: Duration::from_secs(30 * 24 * 3_600),
             seasons: Vec::new(),
             ladders: Vec::new(),
+            doors: Vec::new(),
             drain: Duration::from_secs(30),
             retention: Retention::default(),
         }

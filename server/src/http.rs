@@ -7,6 +7,7 @@ mod games;
 mod guard;
 mod health;
 mod json_api;
+pub(crate) mod local;
 mod responses;
 mod site;
 mod token;
@@ -50,17 +51,29 @@ pub(crate) type Socket = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Serves the HTTP requests of one connection. If a request opens a WebSocket, returns a future that serves the
 /// WebSocket. The caller runs this future as a separate task, so that the HTTP state can be freed.
-pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<ServerState>) -> Option<Socket>
+pub(crate) async fn serve<S>(
+    io: S,
+    peer: Peer,
+    local_streams: local::LocalStreams,
+    shared: Arc<ServerState>,
+) -> Option<Socket>
 where
     S: session::Io + Send + 'static,
 {
-    let (programs, people) = (LastRoutes::default(), LastRoutes::default());
+    let (programs, people, through_door) = (LastRoutes::default(), LastRoutes::default(), LastRoutes::default());
     let opened: Cell<Option<(OnUpgrade, Encoding, Peer)>> = Cell::new(None);
     let service = service_fn(|mut request: Request<Incoming>| {
         let ip = client_address(peer.ip, request.headers(), &shared.config.trusted_proxies);
         let peer = Peer { ip, ..peer.clone() };
-        let body = site::body_limit(request.method(), request.uri().path());
-        let asked = match guard::request(&request, body, peer.local, &shared.config.hosts) {
+        let door = shared.config.doors.iter().find(|door| door.has(request.uri().path()));
+        let body = match door {
+            Some(door) => door.body_bytes,
+            None => site::body_limit(request.method(), request.uri().path()),
+        };
+        let guarded = guard::request(&request, body, peer.local, &shared.config.hosts);
+        let asked = match guarded {
+            // The handlers of a door accept WebSockets themselves.
+            Ok(()) if door.is_some() => guard::origin(request.headers(), &shared.config.origins).err().map(Err),
             Ok(()) => upgrade(&request, &shared),
             Err(refused) => Some(Err(refused)),
         };
@@ -76,9 +89,14 @@ where
             Some(answer) => Either::Left(ready(Ok::<_, Infallible>(answer.unwrap_or_else(|refusal| refusal)))),
             None => {
                 let api = || json_api::routes(shared.clone(), peer.clone());
-                let routes = match site::is_for_people(request.headers()) {
-                    true => people.of(ip, || site::routes(shared.clone(), peer.clone(), api())),
-                    false => programs.of(ip, api),
+                let routes = match door {
+                    Some(door) => through_door.of((door.prefix, ip), || {
+                        (door.routes)(local::connector(local_streams.clone(), peer.clone(), shared.clone()))
+                    }),
+                    None if site::is_for_people(request.headers()) => {
+                        people.of(("", ip), || site::routes(shared.clone(), peer.clone(), api()))
+                    }
+                    None => programs.of(("", ip), api),
                 };
                 Either::Right(page(request, routes, peer, shared.clone()))
             }
@@ -122,15 +140,18 @@ type Answer = Response<Body>;
 /// Router of a connection, and the client address for which it was created. A router is large and most connections
 /// request no page, so it is created on first use. Behind a proxy, one connection may serve several clients.
 #[derive(Default)]
-struct LastRoutes(RefCell<Option<(IpAddr, TowerToHyperService<Router>)>>);
+struct LastRoutes(RefCell<Option<(RoutesKey, TowerToHyperService<Router>)>>);
+
+/// Prefix of a door, or nothing for the server's own routes, and address of the client.
+type RoutesKey = (&'static str, IpAddr);
 
 impl LastRoutes {
-    fn of(&self, ip: IpAddr, create: impl FnOnce() -> Router) -> TowerToHyperService<Router> {
+    fn of(&self, key: RoutesKey, create: impl FnOnce() -> Router) -> TowerToHyperService<Router> {
         let mut last = self.0.borrow_mut();
-        if let Some((_, routes)) = last.as_ref().filter(|(known, _)| *known == ip) {
+        if let Some((_, routes)) = last.as_ref().filter(|(known, _)| *known == key) {
             return routes.clone();
         }
-        let (_, routes) = last.insert((ip, TowerToHyperService::new(create())));
+        let (_, routes) = last.insert((key, TowerToHyperService::new(create())));
         routes.clone()
     }
 }

@@ -31,6 +31,7 @@ pub mod auth;
 pub mod backup;
 pub mod config;
 mod connection_limits;
+pub mod door;
 mod http;
 pub mod limits;
 mod listen;

@@ -14,6 +14,7 @@ use anyhow::Context as _;
 use ludex_protocol::error::close;
 use ludex_protocol::message::Draining;
 use ludex_store::{Store, restrict_new_files};
+use tokio::io::DuplexStream;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
@@ -253,14 +254,23 @@ async fn serve(
     // Started after the heartbeat, so that the matches find the stall monitor of their thread.
     tokio::task::spawn_local(shared.hub.clone().run_matches(index));
     let mut connections = JoinSet::new();
+    let (local_streams, mut from_doors) = mpsc::unbounded_channel::<(DuplexStream, Peer)>();
     loop {
         tokio::select! {
             stream = incoming.recv() => {
                 let Some((stream, peer)) = stream else { break };
                 let (shared, tls, load) = (shared.clone(), tls.clone(), Load(load.clone()));
+                let local_streams = local_streams.clone();
                 connections.spawn_local(async move {
-                    let socket = connection(stream, peer, local, tls, shared).await;
+                    let socket = connection(stream, peer, local, tls, local_streams, shared).await;
                     socket.map(|socket| (socket, load))
+                });
+            }
+            Some((stream, peer)) = from_doors.recv() => {
+                let served = http::local::serve(stream, peer, shared.clone());
+                connections.spawn_local(async move {
+                    served.await;
+                    None
                 });
             }
             Some(ended) = connections.join_next() => {
@@ -299,6 +309,7 @@ async fn connection(
     peer: SocketAddr,
     local: bool,
     tls: Option<TlsAcceptor>,
+    local_streams: http::local::LocalStreams,
     shared: Arc<ServerState>,
 ) -> Option<http::Socket> {
     // Moves the stream to this thread's runtime; both steps fail only if the socket is already broken.
@@ -307,16 +318,16 @@ async fn connection(
         tracing::debug!(%peer, error = %e, "setting TCP_NODELAY failed");
     }
     let ip = peer.ip().to_canonical();
-    let Some(entry) = shared.doors.enter(ip) else {
+    let Some(entry) = shared.permits.enter(ip) else {
         tracing::warn!(%ip, "connection limit reached");
         shared.metrics.closed("too_many");
         shared.metrics.count_refusal("connection", "too_many");
         return None;
     };
     let peer = Peer { ip, local, bearer: None, entry: Arc::new(entry) };
-    let Some(tls) = tls else { return http::serve(stream, peer, shared).await };
+    let Some(tls) = tls else { return http::serve(stream, peer, local_streams, shared).await };
     match tokio::time::timeout(peer.hello_time(&shared.limits), tls.accept(stream)).await {
-        Ok(Ok(stream)) => return http::serve(stream, peer, shared).await,
+        Ok(Ok(stream)) => return http::serve(stream, peer, local_streams, shared).await,
         Ok(Err(e)) => tracing::debug!(ip = %peer.ip, error = %e, "TLS handshake failed"),
         Err(_) => tracing::debug!(ip = %peer.ip, "TLS handshake timed out"),
     }

@@ -32,7 +32,7 @@ pub(crate) struct ServerState {
     /// Pages and pictures of matches.
     pub pages: PageCache,
     pub workers: WorkerMonitors,
-    pub doors: Arc<ConnectionLimits>,
+    pub permits: Arc<ConnectionLimits>,
     pub gym: ludex_gym::Context,
     pub hub: Arc<Hub>,
     pub runs: Arc<Runs>,
@@ -79,7 +79,7 @@ impl ServerState {
             page_rates: Rates::new(limits.pages_per_s),
             pages: PageCache::new(),
             workers: WorkerMonitors::default(),
-            doors: ConnectionLimits::new(&limits),
+            permits: ConnectionLimits::new(&limits),
             gym: ludex_gym::Context { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
             catalogue,
             runs: Runs::new(hub.clone()),

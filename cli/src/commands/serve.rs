@@ -202,6 +202,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     }
     let search = SearchLimits { sims: args.max_sims, depth: args.max_depth, nodes: args.max_nodes, ms: args.max_ms };
     config.opponents = Opponents { named: parse_agents(&args.agents)?, search, ..Opponents::default() };
+    config.doors = crate::doors();
     config.origins = args.origins.clone();
     config.hosts = args.hosts.clone();
     config.trusted_proxies.clone_from(&args.trusted_proxies);

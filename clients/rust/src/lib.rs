@@ -66,6 +66,7 @@ mod options;
 mod player;
 mod session;
 mod tls;
+mod transport;
 mod wire;
 
 pub use client::{Client, Events, Reply};
@@ -77,3 +78,4 @@ pub use ndarray;
 pub use options::Options;
 pub use player::{Player, evaluate, play};
 pub use session::Event;
+pub use transport::LocalConnector;

@@ -9,6 +9,7 @@ use ludex_protocol::message::AgentId;
 
 use crate::error::Error;
 use crate::tls;
+use crate::transport::LocalConnector;
 
 /// Settings of a client's connection. `Options::default()` has no token and no name, and uses MessagePack.
 #[derive(Clone, Debug)]
@@ -33,6 +34,9 @@ pub struct Options {
     /// of the operating system. The environment variable `SSL_CERT_FILE` can name a file that replaces those of the
     /// operating system.
     pub tls: Option<Arc<rustls::ClientConfig>>,
+    /// Connector to a server in the same process, which replaces TCP; the URL then serves only error messages. Requires
+    /// MessagePack.
+    pub local: Option<LocalConnector>,
 }
 
 impl Default for Options {
@@ -46,6 +50,7 @@ impl Default for Options {
             patience: None,
             timeout: Duration::from_secs(10),
             tls: None,
+            local: None,
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::error::UrlError;
 use tokio_tungstenite::tungstenite::http::{HeaderValue, Uri};
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
 
@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::metered::MeteredStream;
 use crate::options::Options;
 use crate::tls;
+use crate::transport::{LocalConnector, Transport};
 
 /// The id of `hello`. Ids of other requests start at 1.
 pub(crate) const HELLO_ID: Id = 0;
@@ -72,7 +73,7 @@ pub(crate) enum Incoming {
 
 /// A connection. While it waits for a frame, queued frames are written, so that neither side can block the other.
 pub(crate) struct ClientSocket {
-    ws: WebSocketStream<MaybeTlsStream<MeteredStream<TcpStream>>>,
+    ws: WebSocketStream<MaybeTlsStream<MeteredStream<Transport>>>,
     /// Number of bytes that may still be read before the next message ends.
     left: Arc<AtomicUsize>,
     /// Maximum size of a message in bytes.
@@ -108,7 +109,10 @@ impl ClientSocket {
     ) -> Result<(ClientSocket, Box<Welcome>), ConnectError> {
         let failed = |why: String| Error::Connect { url: url.to_owned(), why };
         let attempt = async {
-            let mut wire = ClientSocket::connect(url, options).await?;
+            let mut wire = match &options.local {
+                Some(local) => ClientSocket::connect_local(url, local, options.encoding).await?,
+                None => ClientSocket::connect(url, options).await?,
+            };
             let message = ClientMessage::Hello(Box::new(hello));
             let frame = options.encoding.encode_client(Some(HELLO_ID), &message);
             wire.send(frame.map_err(|e| ConnectError::fatal(e.into()))?);
@@ -138,11 +142,10 @@ impl ClientSocket {
             }
             _ => None,
         };
-        let config = WebSocketConfig::default().max_frame_size(Some(LARGEST)).max_message_size(Some(LARGEST));
         let left = Arc::new(AtomicUsize::new(LARGEST_WELCOME));
         let connected = async {
-            let io = MeteredStream { io: tcp(request.uri()).await?, left: left.clone() };
-            client_async_tls_with_config(request, io, Some(config), connector).await
+            let io = MeteredStream { io: Transport::Tcp(tcp(request.uri()).await?), left: left.clone() };
+            client_async_tls_with_config(request, io, Some(web_socket_config()), connector).await
         };
         let connected = connected.await;
         let (ws, response) = connected.map_err(|e| match &e {
@@ -158,8 +161,29 @@ impl ClientSocket {
             let why = format!("the server does not support {}", options.encoding.subprotocol());
             return Err(ConnectError::fatal(Error::Connect { url: url.to_owned(), why }));
         }
-        let (largest, out) = (LARGEST_WELCOME, VecDeque::new());
-        Ok(ClientSocket { ws, left, largest, encoding, out, dirty: false })
+        Ok(ClientSocket::new(ws, left, encoding))
+    }
+
+    /// Connects to a server in the same process.
+    async fn connect_local(
+        url: &str,
+        local: &LocalConnector,
+        encoding: Encoding,
+    ) -> Result<ClientSocket, ConnectError> {
+        let failed = |e: std::io::Error| Error::Connect { url: url.to_owned(), why: e.to_string() };
+        let stream = local.open().map_err(|e| ConnectError::transient(failed(e)))?;
+        let left = Arc::new(AtomicUsize::new(LARGEST_WELCOME));
+        let io = MaybeTlsStream::Plain(MeteredStream { io: Transport::Local(stream), left: left.clone() });
+        let ws = WebSocketStream::from_raw_socket(io, Role::Client, Some(web_socket_config())).await;
+        Ok(ClientSocket::new(ws, left, encoding))
+    }
+
+    fn new(
+        ws: WebSocketStream<MaybeTlsStream<MeteredStream<Transport>>>,
+        left: Arc<AtomicUsize>,
+        encoding: Encoding,
+    ) -> Self {
+        ClientSocket { ws, left, largest: LARGEST_WELCOME, encoding, out: VecDeque::new(), dirty: false }
     }
 
     /// Reads frames until the reply to `hello` arrives.
@@ -270,6 +294,10 @@ impl ClientSocket {
             }
         }
     }
+}
+
+fn web_socket_config() -> WebSocketConfig {
+    WebSocketConfig::default().max_frame_size(Some(LARGEST)).max_message_size(Some(LARGEST))
 }
 
 /// Opens the TCP connection for a WebSocket address.

@@ -65,14 +65,18 @@ pub(super) fn upgrade<'a, B>(request: &'a Request<B>, origins: &[String]) -> Res
         return Err((StatusCode::BAD_REQUEST, "key", "expected one Sec-WebSocket-Key header"));
     };
     if STANDARD.decode(key.as_bytes()).is_ok_and(|bytes| bytes.len() == 16) {
-        return origin_allowed(headers, origins).map(|()| key);
+        return origin(headers, origins).map(|()| key);
     }
     Err((StatusCode::BAD_REQUEST, "key", "Sec-WebSocket-Key: expected 16 bytes in base64"))
 }
 
 /// Checks the `Origin` header: only pages of this machine and the allowed origins may connect. Browsers always send an
 /// origin; other programs do not.
-fn origin_allowed(headers: &HeaderMap, allowed: &[String]) -> Result<(), GuardRejection> {
+///
+/// # Errors
+///
+/// The reason for the rejection.
+pub(super) fn origin(headers: &HeaderMap, allowed: &[String]) -> Result<(), GuardRejection> {
     let fits = |origin: &HeaderValue| {
         let Ok(origin) = origin.to_str() else { return false };
         let host = origin.split_once("://").map_or("", |(_, host)| host);
@@ -114,17 +118,17 @@ mod tests {
 
     #[test]
     fn foreign_origins_are_rejected() {
-        assert!(origin_allowed(&HeaderMap::new(), &[]).is_ok());
+        assert!(origin(&HeaderMap::new(), &[]).is_ok());
         for home in ["http://localhost:3000", "http://127.0.0.1:7878", "http://[::1]:80", "https://localhost"] {
-            assert!(origin_allowed(&from(&[home]), &[]).is_ok(), "{home}");
+            assert!(origin(&from(&[home]), &[]).is_ok(), "{home}");
         }
         for away in
             ["https://evil.example", "null", "http://localhost.evil.example", "file://", "http://127.0.0.1.evil"]
         {
-            assert!(origin_allowed(&from(&[away]), &[]).is_err(), "{away}");
+            assert!(origin(&from(&[away]), &[]).is_err(), "{away}");
         }
-        assert!(origin_allowed(&from(&["https://good.example"]), &["https://good.example/".into()]).is_ok());
-        assert!(origin_allowed(&from(&["https://any.example"]), &["*".into()]).is_ok());
+        assert!(origin(&from(&["https://good.example"]), &["https://good.example/".into()]).is_ok());
+        assert!(origin(&from(&["https://any.example"]), &["*".into()]).is_ok());
     }
 
     #[test]

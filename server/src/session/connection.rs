@@ -535,7 +535,7 @@ mod tests {
     /// Serves one end of a pipe as a connection.
     async fn spawn_serve(shared: &Arc<ServerState>, near: DuplexStream) -> JoinHandle<()> {
         let ip = [127, 0, 0, 1].into();
-        let entry = shared.doors.enter(ip).unwrap();
+        let entry = shared.permits.enter(ip).unwrap();
         let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
         let wire = ServerSocket::new(timed(near, PATIENCE), Vec::new(), Encoding::Json, &shared.limits).await;
         tokio::task::spawn_local(serve(wire, peer, shared.clone()))

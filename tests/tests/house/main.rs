@@ -66,6 +66,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-arena",
         ],
     ),
+    ("ludex-doors", &["ludex-protocol", "ludex-client"]),
     ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee"]),
     ("own-game", &["ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-server", "ludex-protocol"]),
     (
@@ -83,6 +84,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-gym",
             "ludex-arena",
             "ludex-server",
+            "ludex-doors",
             "ludex-conformance",
         ],
     ),
@@ -314,6 +316,7 @@ const FRONT_PAGES: &[&str] = &[
     "ludex-arena",
     "ludex-client",
     "ludex-conformance",
+    "ludex-doors",
     "ludex-env",
     "ludex-games",
     "ludex-gym",

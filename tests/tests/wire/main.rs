@@ -2,6 +2,7 @@
 
 mod access;
 mod client;
+mod doors;
 mod fair;
 mod gym;
 mod join;
