@@ -38,6 +38,7 @@ impl InvitedRun {
             scale: self.scale,
             slots: request.slots,
             views: request.views.clone(),
+            prompt: request.prompt.clone(),
             layout: request.layout.clone(),
             ..Enrol::new(&self.suite, &self.run)
         };

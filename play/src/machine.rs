@@ -17,9 +17,11 @@ pub mod interface;
 pub mod known_answers;
 mod match_log;
 mod narrator;
+mod prompts;
 mod replay_cursor;
 mod restore;
 pub(crate) mod seat_history;
+mod seat_prompts;
 mod submit;
 mod watcher;
 
@@ -39,6 +41,7 @@ use self::clock::Clocks;
 use self::interface::{AcceptedMove, Input, LogRow, MatchSetup, Output, OwnedMoveRequest};
 use self::match_log::MatchLog;
 use self::narrator::{Narrator, seen_of};
+use self::prompts::PromptedTurn;
 use self::replay_cursor::ReplayCursor;
 pub use self::restore::EndedState;
 use self::seat_history::SeatHistory;
@@ -321,6 +324,11 @@ impl MatchMachine {
         let views: Vec<MatchView> = views.iter().copied().filter(|v| *v != MatchView::Picture).collect();
         let mut narrator = Narrator::new(&self.setup, [to]);
         narrator.emit(&self.setup, &self.log, &views, &mut |_, frame| frames.push(frame));
+        if let (Watcher::Seat(seat), Some(MatchFrame::Turn(turn))) = (to, frames.last_mut())
+            && self.places[seat].open
+        {
+            self.add_prompt(turn);
+        }
         let last = frames.iter_mut().rev().find_map(|f| if let MatchFrame::Event(e) = f { Some(e) } else { None });
         if let (true, Some(last)) = (drawn, last) {
             last.view.get_or_insert_default().picture = self.spectator_view(to, &[MatchView::Picture]).picture;
@@ -535,8 +543,27 @@ impl MatchMachine {
     /// Emits the frames of all events since the last call.
     fn narrate(&mut self) {
         let Some(narrator) = &mut self.narrator else { return };
-        let out = &mut self.out;
-        let mut put = |to, frame| out.push(Output::Frame { to, frame: Box::new(frame) });
-        narrator.emit(&self.setup, &self.log, &[], &mut put);
+        let mut frames = Vec::new();
+        narrator.emit(&self.setup, &self.log, &[], &mut |to, frame| frames.push((to, frame)));
+        for (to, mut frame) in frames {
+            if let MatchFrame::Turn(turn) = &mut frame {
+                self.add_prompt(turn);
+            }
+            self.out.push(Output::Frame { to, frame: Box::new(frame) });
+        }
+    }
+
+    /// Adds the prompt of the open turn, if its seat requested the view.
+    fn add_prompt(&self, frame: &mut TurnFrame) {
+        let seat = frame.seat as Seat;
+        if self.setup.seats[seat].views.contains(&MatchView::Prompt) {
+            frame.view.prompt = self.open_prompt(seat, frame.turn).messages().ok();
+        }
+    }
+
+    /// Returns the open turn of a client's seat, for its prompt.
+    fn open_prompt(&self, seat: Seat, turn: u32) -> PromptedTurn<'_> {
+        let tries = &self.places[seat].tries;
+        PromptedTurn { setup: &self.setup, state: &*self.state, events: self.log.events(), seat, turn, tries }
     }
 }

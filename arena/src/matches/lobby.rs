@@ -16,7 +16,7 @@ use std::sync::Arc;
 use ludex_env::{GameRef, Stream};
 use ludex_gym::opponents::Opponent;
 use ludex_gym::quotas::Share;
-use ludex_play::machine::interface::SeatSetup;
+use ludex_play::machine::interface::{SeatPrompts, SeatSetup};
 use ludex_protocol::message::{Join, Queued};
 use ludex_protocol::record::RecordSeat;
 use ludex_referee::schedule::may_share_seed;
@@ -112,6 +112,7 @@ impl WaitingJoin {
         let setup = SeatSetup {
             remote: true,
             views: self.request().views.clone(),
+            prompts: SeatPrompts::new(self.request().prompt.clone()),
             openspiel: self.request().layout.as_deref() == Some("openspiel"),
             join: Some(self.kept.id.clone()),
             variant: None,

@@ -113,7 +113,12 @@ impl Runs {
         }
         same(&kept.request, &request)?;
         // A rejected request starts nothing.
-        let shown = Join { views: request.views.clone(), layout: request.layout.clone(), ..Join::new("") };
+        let shown = Join {
+            views: request.views.clone(),
+            prompt: request.prompt.clone(),
+            layout: request.layout.clone(),
+            ..Join::new("")
+        };
         for game in self.games_of(&kept)? {
             shows(&game, &shown)?;
         }

@@ -67,8 +67,10 @@ impl TurnRequest {
 /// A move with notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnReply {
-    /// Move to play; `None` resigns the match.
+    /// Move to play; without a move and an answer, the reply resigns the match.
     pub mv: Option<Move>,
+    /// Answer of a language model, from which the server reads the move; replaces `mv`.
+    pub answer: Option<String>,
     /// Notes for the record. The other seats receive the note `say`.
     pub notes: Option<Notes>,
 }
@@ -76,22 +78,28 @@ pub struct TurnReply {
 impl TurnReply {
     /// Creates a reply that plays a legal action by id.
     pub fn action(id: impl Into<i64>) -> Self {
-        TurnReply { mv: Some(Move::Id(id.into())), notes: None }
+        TurnReply { mv: Some(Move::Id(id.into())), ..TurnReply::resign() }
     }
 
     /// Creates a reply that plays a move given as text, in any notation of the game.
     pub fn text(text: impl Into<String>) -> Self {
-        TurnReply { mv: Some(Move::Text(text.into())), notes: None }
+        TurnReply { mv: Some(Move::Text(text.into())), ..TurnReply::resign() }
     }
 
     /// Creates a reply that plays a document.
     pub fn document(document: Value) -> Self {
-        TurnReply { mv: Some(Move::Document(document)), notes: None }
+        TurnReply { mv: Some(Move::Document(document)), ..TurnReply::resign() }
+    }
+
+    /// Creates a reply with the answer of a language model as it wrote it. The server reads the move as it does for its
+    /// own models.
+    pub fn answer(answer: impl Into<String>) -> Self {
+        TurnReply { answer: Some(answer.into()), ..TurnReply::resign() }
     }
 
     /// Creates a reply that resigns the match.
     pub fn resign() -> Self {
-        TurnReply { mv: None, notes: None }
+        TurnReply { mv: None, answer: None, notes: None }
     }
 
     /// Adds notes for the record.
@@ -104,6 +112,10 @@ impl TurnReply {
     pub(crate) fn into_act(self, (match_id, seat): &(String, u32), (turn, attempt): (u32, u32)) -> Option<Act> {
         let mut act = Act { match_id: match_id.clone(), seat: Some(*seat), turn, attempt, ..Act::default() };
         act.notes = self.notes;
+        act.answer = self.answer;
+        if act.answer.is_some() {
+            return Some(act);
+        }
         match self.mv? {
             Move::Id(id) => act.action = Some(id),
             Move::Text(text) => act.text = Some(text),

@@ -6,7 +6,7 @@ export { LudexError } from './errors.js';
 export { evaluate, type EvaluateOptions } from './evaluate.js';
 export type * from './messages.js';
 export { play, type PlayOptions } from './play.js';
-export type { Agent, Refusal, Turn } from './player.js';
+export { type Agent, Answer, type Refusal, type Turn } from './player.js';
 export type { MatchResult, RunResult, RunStanding } from './result.js';
 export type { ConnectOptions } from './session.js';
 export type { Encoding } from './wire.js';

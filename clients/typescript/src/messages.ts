@@ -304,7 +304,7 @@ export interface MatchEntry {
 export type MatchFrame = MatchStart | TurnMessage | MatchEvent | MatchEnd;
 
 /** Form of the views in the turns and events of a match. */
-export type MatchView = 'struct' | 'text' | 'tensor' | 'info' | 'texts' | 'picture';
+export type MatchView = 'struct' | 'text' | 'tensor' | 'info' | 'texts' | 'picture' | 'prompt';
 
 /** Notes of an agent that accompany its move. Stored in the record; only `say` is disclosed before the match ends. */
 export interface Notes {
@@ -440,6 +440,8 @@ export interface SeatView {
   info?: WireTensors;
   /** Picture of the position (SVG). */
   picture?: PictureView;
+  /** Messages of the prompt for a language model, in a `turn`. */
+  prompt?: ChatMessage[];
 }
 
 /** The last processed `seq` of a match, for one seat or for several. */
@@ -836,6 +838,8 @@ export interface Join {
   count?: number;
   /** Views included in turns. */
   views?: MatchView[];
+  /** Settings of the view `prompt` and of the reader of answers. */
+  prompt?: Json;
   /** Layout of the tensor: `ludex`, or a layout that the spec lists. */
   layout?: string;
   /** True if the matches count for ratings. */
@@ -854,7 +858,7 @@ export interface LeaveRequest {
   join: string;
 }
 
-/** `act`: plays a move in a match. Exactly one of `action`, `text` and `document` must be present. */
+/** `act`: plays a move in a match. Exactly one of `action`, `text`, `document` and `answer` must be present. */
 export interface ActRequest {
   /** Id of the match. */
   match: string;
@@ -870,6 +874,11 @@ export interface ActRequest {
   text?: string;
   /** Move as a document. */
   document?: unknown;
+  /**
+   * Answer of a language model as it wrote it, from which the server reads the move. The record has it as
+   * `notes.answer`.
+   */
+  answer?: string;
   /** Notes of the agent that accompany the move. */
   notes?: Notes;
 }
@@ -955,6 +964,8 @@ export interface Enrol {
   rated?: boolean;
   /** Views included in turns. */
   views?: MatchView[];
+  /** Settings of the view `prompt` and of the reader of answers. */
+  prompt?: Json;
   /** Layout of the tensor: `ludex`, or a layout that is listed in the specs of all games of the run. */
   layout?: string;
 }
@@ -1305,6 +1316,8 @@ export interface Refused {
   tries_left: number;
   /** Legal actions of the turn. */
   legal?: Legal;
+  /** Refused answer of a language model as read, if the act had an `answer`. */
+  answer?: ReadAnswer;
   /** Issues found in the document. */
   issues?: Issue[];
   /** Policy that was applied after the last attempt. */

@@ -23,6 +23,8 @@ export interface PlayOptions extends PlayerOptions {
   rated?: boolean;
   clock?: Clock;
   views?: MatchView[];
+  /** Settings of the view `prompt` and of the reader of answers. */
+  prompt?: Join['prompt'];
   layout?: string;
   ticket?: string;
   /**
@@ -78,8 +80,8 @@ class MatchPlayer extends Player {
     for (const { at, start } of this.matches.values()) if (this.#counts(at.match, start?.join)) taken.add(at.match);
     const count = this.#games && this.#games - taken.size - this.#joinedMatches;
     if (this.#games && count <= 0) return;
-    const { game, params, queue, against, seat, slots = 1, views, layout, rated, clock, ticket } = this.options;
-    const join: Join = { game, params, queue, seat, slots, count, views, layout, rated, clock, ticket };
+    const { game, params, queue, against, seat, slots = 1, views, prompt, layout, rated, clock, ticket } = this.options;
+    const join: Join = { game, params, queue, seat, slots, count, views, prompt, layout, rated, clock, ticket };
     if (against !== undefined) join.against = [against].flat();
     this.#join = 'pending';
     this.session.post('join', join, (reply) => {

@@ -4,7 +4,7 @@
 import { tensors, type Tensors } from './columns.js';
 import { LudexError } from './errors.js';
 import type {
-  AgentKind, ErrorMessage, EventMessage, Issue, Json, LobbyMessage, MatchEnd, MatchStart, Move, Notes, Refused, Requests,
+  AgentKind, ChatMessage, ErrorMessage, EventMessage, Issue, Json, LobbyMessage, MatchEnd, MatchStart, Move, Notes, Refused, Requests,
   Resync, SeatView, TurnMessage, Welcome,
 } from './messages.js';
 import type { MatchResult } from './result.js';
@@ -24,6 +24,8 @@ export interface Refusal {
   tries_left: number;
   /** Validation errors of a document. */
   issues: Issue[];
+  /** Words for the model about its refused answers in this turn; absent after another move. */
+  answer?: string;
 }
 
 /** A move request for one seat of a match. */
@@ -41,7 +43,7 @@ export interface Turn {
   /** Texts of the actions in `legal`; present with the view `texts`. */
   names?: string[];
   /** The requested views. */
-  view: { struct?: unknown; text?: string; tensor?: Tensors; info?: Tensors };
+  view: { struct?: unknown; text?: string; tensor?: Tensors; info?: Tensors; prompt?: ChatMessage[] };
   /** Time limit in milliseconds, after which the seat loses; absent: no limit. */
   budget_ms?: number;
   /** Time left in each seat's bank, in milliseconds. */
@@ -61,10 +63,15 @@ export interface Turn {
 }
 
 /**
- * Chooses a move: an action id, a move as text, or a document. Called for each turn, and again after a refusal. Calls for
+ * Chooses a move: an action id, a move as text, a document, or the answer of a language model. Called for each turn, and again after a refusal. Calls for
  * different matches and seats may overlap; a seat has one call at a time. A thrown error ends `play` or `evaluate`.
  */
-export type Agent = (turn: Turn) => Move | Promise<Move>;
+export type Agent = (turn: Turn) => Move | Answer | Promise<Move | Answer>;
+
+/** Answer of a language model as it wrote it, from which the server reads the move. */
+export class Answer {
+  constructor(readonly text: string) {}
+}
 
 /** Options of every player. */
 export interface PlayerOptions extends ConnectOptions {
@@ -287,7 +294,7 @@ export abstract class Player implements SessionHandler {
     this.session.post('act', act, onReply, false);
   }
 
-  #refused(state: Match, { turn, try: attempt, code, message, tries_left, legal, issues }: Refused): void {
+  #refused(state: Match, { turn, try: attempt, code, message, tries_left, legal, issues, answer }: Refused): void {
     const { frame } = state;
     if (!frame || frame.turn !== turn || tries_left === 0) return;
     const names = frame.names && new Map(legalIds(frame.legal ?? []).map((id, i) => [id, frame.names![i]!]));
@@ -296,7 +303,7 @@ export abstract class Player implements SessionHandler {
       again.legal = legal;
       if (names) again.names = legalIds(legal).map((id) => names.get(id) ?? `${id}`);
     }
-    this.#turn(again, { code, message, tries_left, issues: issues ?? [] });
+    this.#turn(again, { code, message, tries_left, issues: issues ?? [], answer: answer?.message });
   }
 
   protected finish(at: SeatRef, end: Pick<MatchResult, 'reason'> & Partial<Omit<MatchEnd, 'reason'>>): void {
@@ -349,9 +356,12 @@ function view({ tensor, info, ...rest }: SeatView): Turn['view'] {
   return decoded;
 }
 
-function moveFields(move: Move): { action: number } | { text: string } | { document: Json } {
+function moveFields(
+  move: Move | Answer,
+): { action: number } | { text: string } | { document: Json } | { answer: string } {
+  if (move instanceof Answer) return { answer: move.text };
   if (typeof move === 'number' && Number.isSafeInteger(move)) return { action: move };
   if (typeof move === 'string') return { text: move };
   if (typeof move === 'object' && move !== null) return { document: move };
-  throw new TypeError(`expected a move (action id, text or document) from the agent, got ${move}`);
+  throw new TypeError(`expected a move (action id, text, document or Answer) from the agent, got ${move}`);
 }

@@ -17,6 +17,7 @@ use ludex_protocol::spec::Information;
 use ludex_referee::suite::starts::Excerpt;
 
 use super::known_answers::KnownAnswers;
+pub use super::seat_prompts::SeatPrompts;
 use super::watcher::Watcher;
 
 /// Settings of a match, fixed before the first move.
@@ -102,6 +103,9 @@ pub struct SeatSetup {
     /// Views that are sent with the seat's turns.
     #[serde(default)]
     pub views: Vec<MatchView>,
+    /// Prompts for a client that calls a language model.
+    #[serde(default, skip_serializing_if = "SeatPrompts::is_default")]
+    pub prompts: SeatPrompts,
     /// True to send tensors in OpenSpiel's layout.
     #[serde(default)]
     pub openspiel: bool,

@@ -10,6 +10,7 @@ use ludex_protocol::record::{EndReason, IllegalPolicy, MoveRecord, Notes, Refuse
 use super::MatchMachine;
 use super::act_replies::{accepted, refused_reply};
 use super::interface::{AcceptedMove, AgentOutcome, LogRow, Output};
+use super::prompts::with_answer;
 
 /// Move submitted by a client or an in-process agent.
 pub(super) struct GivenMove {
@@ -18,6 +19,8 @@ pub(super) struct GivenMove {
     notes: Option<Notes>,
     /// Id of the client's request; `None` for in-process agents.
     re: Option<i64>,
+    /// True if the move was read from an answer in the notes.
+    is_answer: bool,
 }
 
 impl MatchMachine {
@@ -28,17 +31,16 @@ impl MatchMachine {
     /// refused with `stale_turn` if its turn is over, otherwise with `not_your_turn`. None of these refusals counts as
     /// a try.
     pub(super) fn act(&mut self, now: u64, seat: Seat, re: i64, act: Act) {
-        let Some(chosen) = act.as_move() else {
-            let e = Refusal::new(ErrorCode::BadField, "expected exactly one of: action, text, document");
-            return self.reply(seat, re, e.path("action").into());
-        };
         let place = &self.places[seat];
         let (current, tries) = (place.issued.checked_sub(1), place.tries.len() as u32);
         if place.open && current == Some(act.turn) && act.attempt == tries {
-            return self.play(now, GivenMove { seat, chosen, notes: act.notes, re: Some(re) });
+            return match self.given(seat, re, act) {
+                Ok(given) => self.play(now, given),
+                Err(e) => self.reply(seat, re, e.into()),
+            };
         }
         let stale = current.is_some_and(|c| act.turn < c);
-        let answered = self.answered(seat, act.turn, act.attempt, &chosen);
+        let answered = self.answered(seat, &act);
         let e = match (answered, current) {
             (Some(answered), _) if answered.is_same => return self.reply(seat, re, answered.message),
             (Some(_), _) => {
@@ -61,6 +63,23 @@ impl MatchMachine {
         self.reply(seat, re, e.into());
     }
 
+    /// Returns the move of an act in the open turn of the seat, which is read from the answer if it has one.
+    ///
+    /// # Errors
+    /// `bad_field` without exactly one move; `internal` if the prompts of the seat cannot be prepared.
+    fn given(&self, seat: Seat, re: i64, act: Act) -> Result<GivenMove, Refusal> {
+        let re = Some(re);
+        if let Some(chosen) = act.as_move() {
+            return Ok(GivenMove { seat, chosen, notes: act.notes, re, is_answer: false });
+        }
+        let Some(answer) = act.answer else {
+            let e = Refusal::new(ErrorCode::BadField, "expected exactly one of: action, text, document, answer");
+            return Err(e.path("action"));
+        };
+        let chosen = self.open_prompt(seat, act.turn).read(&answer)?;
+        Ok(GivenMove { seat, chosen, notes: Some(with_answer(act.notes, answer)), re, is_answer: true })
+    }
+
     /// Applies the outcome of an in-process agent's turn. If the turn is no longer open, the outcome is dropped.
     pub(super) fn agent(&mut self, now: u64, seat: Seat, turn: u32, did: AgentOutcome) {
         let expected = self.places.get(seat).is_some_and(|p| p.asked && p.issued.checked_sub(1) == Some(turn));
@@ -69,7 +88,7 @@ impl MatchMachine {
         }
         match did {
             AgentOutcome::Move { chosen, notes } => {
-                self.play(now, GivenMove { seat, chosen, notes: notes.map(|n| *n), re: None });
+                self.play(now, GivenMove { seat, chosen, notes: notes.map(|n| *n), re: None, is_answer: false });
             }
             AgentOutcome::Resign => self.resign(seat, None),
             AgentOutcome::Failed { reason, message } => {
@@ -113,7 +132,7 @@ impl MatchMachine {
 
     /// Counts a refused attempt and replies to it. Once no tries are left, applies the policy for illegal moves.
     fn refuse(&mut self, now: u64, given: GivenMove, why: Refusal) {
-        let GivenMove { seat, chosen, notes, re } = given;
+        let GivenMove { seat, chosen, notes, re, is_answer } = given;
         if re.is_none() {
             tracing::warn!(match_id = self.id(), seat, %why, "in-process agent made an illegal move");
         }
@@ -126,10 +145,13 @@ impl MatchMachine {
         let tried = RefusedMove { action, text, document, code: why.code, issues, ms, notes };
         let place = &self.places[seat];
         let turn = place.issued.saturating_sub(1);
-        let answer = Box::new(refused_reply(&self.setup, &*self.state, seat, (turn, &place.tries), why));
+        let mut answer = Box::new(refused_reply(&self.setup, &*self.state, seat, (turn, &place.tries), why));
         let policy = answer.applied_policy;
-        self.keep(|| LogRow::Refused { seat, tried: tried.clone(), answer: answer.clone() });
-        self.count_try(seat, tried, &answer.message);
+        self.count_try(seat, tried.clone(), &answer.message);
+        if is_answer {
+            answer.answer = self.open_prompt(seat, turn).refused_answer().ok();
+        }
+        self.keep(|| LogRow::Refused { seat, tried, answer: answer.clone() });
         if let Some(re) = re {
             self.reply(seat, re, ServerMessage::Refused(answer));
         }

@@ -3,3 +3,4 @@
 mod machine;
 mod mirrors;
 mod pictures;
+mod prompts;

@@ -12,7 +12,7 @@ use crate::moves::Move;
 use crate::record::Notes;
 use crate::serde_helpers::{is_default, or_default};
 
-/// `act`: plays a move in a match. Exactly one of `action`, `text` and `document` must be present.
+/// `act`: plays a move in a match. Exactly one of `action`, `text`, `document` and `answer` must be present.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Act {
@@ -36,18 +36,23 @@ pub struct Act {
     /// Move as a document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<Value>,
+    /// Answer of a language model as it wrote it, from which the server reads the move. The record has it as `notes.answer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
     /// Notes of the agent that accompany the move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Notes>,
 }
 
 impl Act {
-    /// Returns true if exactly one of `action`, `text` and `document` is present. The decoder refuses other messages.
+    /// Returns true if exactly one of `action`, `text`, `document` and `answer` is present. The decoder refuses other
+    /// messages.
     pub fn is_whole(&self) -> bool {
-        [self.action.is_some(), self.text.is_some(), self.document.is_some()].into_iter().filter(|&is| is).count() == 1
+        let given = [self.action.is_some(), self.text.is_some(), self.document.is_some(), self.answer.is_some()];
+        given.into_iter().filter(|&is| is).count() == 1
     }
 
-    /// Returns the move, if there is exactly one.
+    /// Returns the move, if there is exactly one and it is not an answer.
     pub fn as_move(&self) -> Option<Move> {
         match (self.action, &self.text, &self.document) {
             (Some(id), None, None) => Some(Move::Id(id)),
@@ -73,7 +78,7 @@ impl ClientBody for Act {
         match self.is_whole() {
             true => Ok(()),
             false => {
-                let text = "expected exactly one of `action`, `text` and `document`";
+                let text = "expected exactly one of `action`, `text`, `document` and `answer`";
                 Err(Refusal::new(ErrorCode::BadField, text).path("action"))
             }
         }
@@ -82,6 +87,9 @@ impl ClientBody for Act {
     fn check(&self, limits: &Limits) -> Result<(), Refusal> {
         if let Some(text) = &self.text {
             limits.text("text", text)?;
+        }
+        if let Some(answer) = &self.answer {
+            limits.text("answer", answer)?;
         }
         if let Some(document) = &self.document {
             limits.document("document", document)?;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ServerBody;
+use super::{ReadAnswer, ServerBody};
 use crate::envelope::Message;
 use crate::error::{ErrorCode, Issue};
 use crate::legal::Legal;
@@ -31,6 +31,9 @@ pub struct ActRefused {
     /// Legal actions of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub legal: Option<Legal>,
+    /// Refused answer of a language model as read, if the act had an `answer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<ReadAnswer>,
     /// Issues found in the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issues: Option<Vec<Issue>>,

@@ -8,7 +8,10 @@ use super::ClientBody;
 use super::join::{MatchView, are_match_views, match_views, or_match_views};
 use super::welcome::Scope;
 use crate::envelope::Message;
+use crate::error::Refusal;
+use crate::limits::Limits;
 use crate::serde_helpers::{is_default, is_one, is_yes, one, or_default, or_else, or_one, or_yes, yes};
+use crate::spec::Params;
 
 fn whole() -> f64 {
     1.0
@@ -58,6 +61,9 @@ pub struct Enrol {
     /// Views included in turns.
     #[serde(default = "match_views", deserialize_with = "or_match_views", skip_serializing_if = "are_match_views")]
     pub views: Vec<MatchView>,
+    /// Settings of the view `prompt` and of the reader of answers.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
+    pub prompt: Params,
     /// Layout of the tensor: `ludex`, or a layout that is listed in the specs of all games of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
@@ -77,6 +83,7 @@ impl Enrol {
             candidates: 1,
             rated: true,
             views: match_views(),
+            prompt: Params::new(),
             layout: None,
         }
     }
@@ -94,5 +101,9 @@ impl ClientBody for Enrol {
 
     fn starts_work(&self) -> bool {
         true
+    }
+
+    fn check(&self, limits: &Limits) -> Result<(), Refusal> {
+        limits.document("prompt", &self.prompt)
     }
 }

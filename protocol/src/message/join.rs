@@ -30,6 +30,8 @@ pub enum MatchView {
     Texts,
     /// Picture of the position (SVG).
     Picture,
+    /// Prompt for a language model (`turn.view.prompt`).
+    Prompt,
 }
 
 fn open_queue() -> String {
@@ -123,6 +125,9 @@ pub struct Join {
     /// Views included in turns.
     #[serde(default = "match_views", deserialize_with = "or_match_views", skip_serializing_if = "are_match_views")]
     pub views: Vec<MatchView>,
+    /// Settings of the view `prompt` and of the reader of answers.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
+    pub prompt: Params,
     /// Layout of the tensor: `ludex`, or a layout that the spec lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
@@ -157,6 +162,7 @@ impl Join {
             slots: 1,
             count: 1,
             views: match_views(),
+            prompt: Params::new(),
             layout: None,
             rated: false,
             clock: Clock::of_join(),
@@ -186,6 +192,7 @@ impl ClientBody for Join {
     }
 
     fn check(&self, limits: &Limits) -> Result<(), Refusal> {
-        limits.document("params", &self.params)
+        limits.document("params", &self.params)?;
+        limits.document("prompt", &self.prompt)
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ServerBody;
+use crate::call::ChatMessage;
 use crate::envelope::Message;
 use crate::legal::Legal;
 use crate::serde_helpers::or_default;
@@ -30,6 +31,9 @@ pub struct SeatView {
     /// Picture of the position (SVG).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<PictureView>,
+    /// Messages of the prompt for a language model, in a `turn`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Vec<ChatMessage>>,
 }
 
 /// A picture of a position.

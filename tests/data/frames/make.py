@@ -178,12 +178,14 @@ CLIENT = [
     ("join", 2, "join", {"game": "tic_tac_toe", "against": ["random"], "seat": 0}),
     ("join_all", 2, "join", {
         "game": "tic_tac_toe", "params": {"rows": 3}, "queue": "night", "seat": 1, "slots": 4, "count": 0,
-        "views": ["struct", "text", "tensor", "info", "texts"], "layout": "openspiel", "rated": True,
+        "views": ["struct", "text", "tensor", "info", "texts", "prompt"], "prompt": {"prompting": "chat"}, "layout": "openspiel",
+        "rated": True,
         "clock": {"move_ms": 0, "bank_ms": 60000, "inc_ms": 1000}, "pairs": True}),
     ("join_ticket", 2, "join", {"ticket": "T-1_a"}),
     ("leave", 5, "leave", {"join": "j_1"}),
     ("act", 3, "act", {"match": "m_7c", "turn": 0, "action": 4}),
     ("act_text", 5, "act", {"match": "m_7c", "turn": 1, "try": 1, "text": "x(0,0)"}),
+    ("act_answer", 6, "act", {"match": "m_7c", "turn": 2, "answer": "I take the corner.\nAnswer: x(0,0)"}),
     ("act_document", 9007199254740991, "act", {
         "match": "m_7c", "seat": 2, "turn": 300, "document": {"act": "counter", "rules": {"n": [1, 0.5, None]}},
         "notes": {"analysis": "centre first", "emotion": "C", "say": "hello", "tokens": {"in": 512, "out": 20}, "cost": 0.25}}),
@@ -200,7 +202,7 @@ CLIENT = [
     ("enrol", 4, "enrol", {"suite": "quick", "run": "mine"}),
     ("enrol_all", 4, "enrol", {
         "suite": "quick", "run": "mine", "scale": 0.5, "slots": 4, "only": ["nim"], "variants": ["fast", "slow"], "candidates": 2,
-        "views": ["tensor"], "layout": "openspiel"}),
+        "views": ["tensor"], "prompt": {"legal": False}, "layout": "openspiel"}),
     ("enrol_roles", 4, "enrol", {
         "suite": "mine", "run": "mine", "roles": {"reference": ["random", "mcts sims=100"]}}),
     ("withdraw", 5, "withdraw", {"run": "mine"}),
@@ -262,7 +264,8 @@ SERVER = [
         "rated": True, "clock": {}, "illegal": {"policy": "forfeit", "tries": 3}, "skip_forced": True}),
     ("turn", None, "turn", TURN),
     ("turn_ranges", None, "turn", {
-        "seq": 1000004, "match": "m_7c", "seat": 3, "turn": 0, "try": 2, "bank_ms": [], "legal": [[0, 18], [361, 361]], "view": {}}),
+        "seq": 1000004, "match": "m_7c", "seat": 3, "turn": 0, "try": 2, "bank_ms": [], "legal": [[0, 18], [361, 361]],
+        "view": {"prompt": [{"role": "system", "content": "You play."}, {"role": "user", "content": "Your move?"}]}}),
     ("turn_schema", None, "turn", {
         "seq": 2, "match": "m_7c", "seat": 0, "turn": 0, "try": 0, "bank_ms": [], "legal": [0, 1, 2, 3], "view": {},
         "phase": "swap", "schema": "swap/first"}),
@@ -277,7 +280,8 @@ SERVER = [
                    {"path": "act", "message": "missing"}], "applied_policy": "random"}),
     ("refused_unparsed", 4, "refused", {
         "match": "m_7c", "seat": 0, "turn": 0, "try": 1, "code": "unparsed", "message": "these words name no move",
-        "tries_left": 2, "legal": [0, 1], "issues": [
+        "tries_left": 2, "legal": [0, 1],
+        "answer": {"verdict": "unparsed", "message": "Choose another move."}, "issues": [
             {"path": "", "got": "well", "allowed": "keep or swap", "message": "these words name no move", "code": "unparsed"}]}),
     ("event_move", None, "event", event(5, "move", seat=0, action=4, text="x(1,1)", ms=12, forced=True)),
     ("event_move_hidden", None, "event", event(6, "move", seat=1, text="a card", ms=0)),

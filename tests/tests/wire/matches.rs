@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 mod documents;
 mod plans;
+mod prompts;
 mod scripts;
 mod starts;
 

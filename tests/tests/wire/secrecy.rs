@@ -71,7 +71,8 @@ fn opening(game: &GameRef, seed: u64) -> Box<dyn DynState> {
 
 fn machine(game: &GameRef, seed: u64) -> MatchMachine {
     let spec = game.spec();
-    let views = vec![MatchView::Struct, MatchView::Text, MatchView::Texts, MatchView::Tensor, MatchView::Info];
+    let views =
+        [MatchView::Struct, MatchView::Text, MatchView::Texts, MatchView::Tensor, MatchView::Info, MatchView::Prompt];
     let views: Vec<MatchView> = views
         .into_iter()
         .filter(|v| match v {

@@ -1,5 +1,6 @@
 //! Requests to join: their stored form, and checks.
 
+use ludex_agents::llm::Prompter;
 use ludex_env::GameRef;
 use ludex_protocol::error::{ErrorCode, Refusal, truncate_text};
 use ludex_protocol::message::{Join, MatchView};
@@ -22,7 +23,7 @@ pub(in crate::matches) struct StoredJoin {
     pub(in crate::matches) re: i64,
 }
 
-/// Checks that a game supports the views, the layout and the seat that a join requests.
+/// Checks that a game supports the views, the layout, the seat and the settings of prompts that a join requests.
 pub fn shows(game: &GameRef, r: &Join) -> Result<(), Box<Refusal>> {
     let spec = game.spec();
     let bad = |path: &str, message: String| Refusal::new(ErrorCode::BadField, message).path(path);
@@ -35,6 +36,8 @@ pub fn shows(game: &GameRef, r: &Join) -> Result<(), Box<Refusal>> {
     } else if lacks(MatchView::Tensor, spec.views.tensor.is_some()) || lacks(MatchView::Info, spec.views.info.is_some())
     {
         bad("views", format!("expected only views that {} supports", spec.game))
+    } else if r.views.contains(&MatchView::Prompt) || !r.prompt.is_empty() {
+        return Prompter::from_settings(&r.prompt, game).map(drop).map_err(Box::new);
     } else {
         return Ok(());
     };

@@ -357,7 +357,7 @@ class CloseHandle(TypedDict):
     env: int
 
 
-MatchView: TypeAlias = Literal["struct", "text", "tensor", "info", "texts", "picture"]
+MatchView: TypeAlias = Literal["struct", "text", "tensor", "info", "texts", "picture", "prompt"]
 """Form of the views in the turns and events of a match."""
 
 
@@ -397,6 +397,7 @@ class Join(TypedDict):
         slots: Maximum number of simultaneous matches.
         count: Total number of matches; 0: no limit until `leave`.
         views: Views included in turns.
+        prompt: Settings of the view `prompt` and of the reader of answers.
         layout: Layout of the tensor: `ludex`, or a layout that the spec lists.
         rated: True if the matches count for ratings.
         clock: Clock of the matches. Absent: ten seconds per move.
@@ -413,6 +414,7 @@ class Join(TypedDict):
     slots: NotRequired[int]
     count: NotRequired[int]
     views: NotRequired[list[MatchView]]
+    prompt: NotRequired[dict[str, Any]]
     layout: NotRequired[str | None]
     rated: NotRequired[bool]
     clock: NotRequired[Clock]
@@ -465,8 +467,8 @@ _Act = TypedDict("_Act", {"try": "NotRequired[int]"})
 
 
 class Act(_Act):
-    """`act`: plays a move in a match. Exactly one of `action`, `text` and `document` must be
-    present.
+    """`act`: plays a move in a match. Exactly one of `action`, `text`, `document` and `answer`
+    must be present.
 
     Attributes:
         match: Id of the match.
@@ -476,6 +478,8 @@ class Act(_Act):
         action: Move as an action id.
         text: Move as text, in the game's notation.
         document: Move as a document.
+        answer: Answer of a language model as it wrote it, from which the server reads the
+            move. The record has it as `notes.answer`.
         notes: Notes of the agent that accompany the move.
     """
 
@@ -485,6 +489,7 @@ class Act(_Act):
     action: NotRequired[int | None]
     text: NotRequired[str | None]
     document: NotRequired[Any]
+    answer: NotRequired[str | None]
     notes: NotRequired[Notes | None]
 
 
@@ -579,6 +584,7 @@ class Enrol(TypedDict):
         rated: True if the run's matches count for ratings. A run with `false` belongs to no
             season. Only the run's first request sets this value.
         views: Views included in turns.
+        prompt: Settings of the view `prompt` and of the reader of answers.
         layout: Layout of the tensor: `ludex`, or a layout that is listed in the specs of all
             games of the run.
     """
@@ -593,6 +599,7 @@ class Enrol(TypedDict):
     candidates: NotRequired[int]
     rated: NotRequired[bool]
     views: NotRequired[list[MatchView]]
+    prompt: NotRequired[dict[str, Any]]
     layout: NotRequired[str | None]
 
 
@@ -1402,6 +1409,7 @@ class SeatView(TypedDict):
         tensor: Observation arrays from the seat's perspective, by name.
         info: Perfect-recall information state, by array name.
         picture: Picture of the position (SVG).
+        prompt: Messages of the prompt for a language model, in a `turn`.
     """
 
     struct: NotRequired[Any]
@@ -1409,6 +1417,7 @@ class SeatView(TypedDict):
     tensor: NotRequired[dict[str, Tensor] | None]
     info: NotRequired[dict[str, Tensor] | None]
     picture: NotRequired[PictureView | None]
+    prompt: NotRequired[list[ChatMessage] | None]
 
 
 _TurnFrame = TypedDict("_TurnFrame", {"try": "NotRequired[int]"})
@@ -1520,6 +1529,7 @@ class ActRefused(_ActRefused):
         message: Reason of the refusal, for people.
         tries_left: Number of remaining attempts; at 0, `applied_policy` was applied.
         legal: Legal actions of the turn.
+        answer: Refused answer of a language model as read, if the act had an `answer`.
         issues: Issues found in the document.
         applied_policy: Policy that was applied after the last attempt.
     """
@@ -1531,6 +1541,7 @@ class ActRefused(_ActRefused):
     message: str
     tries_left: int
     legal: NotRequired[Legal | None]
+    answer: NotRequired[ReadAnswer | None]
     issues: NotRequired[list[Issue] | None]
     applied_policy: NotRequired[IllegalPolicy | None]
 

@@ -48,6 +48,7 @@ def evaluate(
     variants: Sequence[str] = (),
     candidates: int = 1,
     views: Sequence[str] = ("struct", "texts"),
+    prompt: Mapping[str, Any] | None = None,
     layout: str | None = None,
     data: str | os.PathLike[str] | None = None,
     args: Sequence[str] = (),
@@ -89,7 +90,9 @@ def evaluate(
             whole suite with deals of its own; ``turn.start["variant"]`` names that of a match.
         candidates: number of agents in the run. The run starts when all agents have enrolled; each
             makes its own call with the same ``run`` and a different ``name``.
-        views: any of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
+        views: any of ``struct, text, tensor, info, texts, picture, prompt``; ``texts`` are the
+            names of legal ids.
+        prompt: settings of the view ``prompt`` and of :class:`Answer`, such as ``history=8``.
         layout: alternative tensor layout, which all games of the suite must have.
         data: with ``url=None``, the data folder of the server, required to continue the run later;
             by default a temporary folder.
@@ -125,6 +128,7 @@ def evaluate(
         "variants": list(variants) or None,
         "candidates": candidates,
         "views": list(views),
+        "prompt": dict(prompt) if prompt else None,
         "layout": layout,
     }
     dispatcher = dispatcher_for(agent, batch)

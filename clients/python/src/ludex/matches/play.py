@@ -31,6 +31,7 @@ def play(
     rated: bool = False,
     clock: Mapping[str, int] | None = None,
     views: Sequence[str] = ("struct", "texts"),
+    prompt: Mapping[str, Any] | None = None,
     layout: str | None = None,
     ticket: str | None = None,
     token: str | None = None,
@@ -47,9 +48,9 @@ def play(
 
     Args:
         url: server URL, or several that are tried in turn.
-        agent: called with each :class:`Turn`; returns an action id, a move as text, or a dict (a
-            document). After a refusal it is called again with the next ``attempt`` and the
-            ``refusal``. An exception of the agent ends ``play``.
+        agent: called with each :class:`Turn`; returns an action id, a move as text, a dict (a
+            document), or an :class:`Answer`. After a refusal it is called again with the next
+            ``attempt`` and the ``refusal``. An exception of the agent ends ``play``.
         game: id of the game, or the game string with parameters; optional with a ticket.
         params: parameters of the game.
         against: agents of the server for the other seats (one for all, or one per seat); by
@@ -61,7 +62,9 @@ def play(
         queue: name of the queue.
         rated: True if the matches count for ratings.
         clock: ``{move_ms?, bank_ms?, inc_ms?, first_ms?, episode_ms?}``; 10 s per move by default.
-        views: any of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
+        views: any of ``struct, text, tensor, info, texts, picture, prompt``; ``texts`` are the
+            names of legal ids.
+        prompt: settings of the view ``prompt`` and of :class:`Answer`, such as ``history=8``.
         layout: alternative tensor layout, if the spec lists it.
         ticket: ticket of a tournament, which determines the other arguments.
         token: access token.
@@ -93,6 +96,7 @@ def play(
         "seat": seat,
         "slots": slots,
         "views": list(views),
+        "prompt": dict(prompt) if prompt else None,
         "layout": layout,
         "rated": rated or None,
         "clock": dict(clock) if clock is not None else None,

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..answers import ReadAnswer
 from ..columns import tensors
 from ..errors import LudexError
 from ..transport.session import Session
@@ -297,11 +298,13 @@ class Player:
             turn.legal = expand_ids(legal)
             if turn.names is not None:
                 turn.names = [names.get(action, str(action)) for action in turn.legal]
+        answer = message.get("answer")
         turn.refusal = Refusal(
             str(message.get("code", "")),
             str(message.get("message", "")),
             message["tries_left"],
             message.get("issues") or [],
+            None if answer is None else ReadAnswer.from_wire(answer),
         )
 
     def _finish(self, seat: SeatKey, end: Message) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..answers import Answer, ReadAnswer
 from ..picture import Picture
 from ..transport.wire import Message
 
@@ -20,12 +21,14 @@ class Refusal:
         message: one sentence.
         tries_left: number of tries left before the illegal-move policy of the match applies.
         issues: faults of a document: ``{path, got, allowed, message, code}``.
+        answer: the refused answer as read, with words for the model; ``None`` after another move.
     """
 
     code: str
     message: str
     tries_left: int
     issues: list[dict[str, Any]]
+    answer: ReadAnswer | None = None
 
 
 @dataclass(slots=True)
@@ -40,7 +43,7 @@ class Turn:
         attempt: number of refused moves in this turn; the protocol's ``try``.
         legal: ascending action ids.
         names: names of ``legal``, in the same order; ``None`` without the view ``texts``.
-        view: the requested views: any of ``struct, text, tensor, info, picture``.
+        view: the requested views: any of ``struct, text, tensor, info, picture, prompt``.
         budget_ms: time limit of this turn in milliseconds; ``None``: no limit.
         bank_ms: time left in every seat's bank, in milliseconds.
         phase: name of the phase, in games that have phases.
@@ -69,6 +72,11 @@ class Turn:
     schema: str | None = None
 
     @property
+    def prompt(self) -> list[dict[str, str]] | None:
+        """The view ``prompt``: messages for a language model; ``None`` if it was not requested."""
+        return self.view.get("prompt")
+
+    @property
     def picture(self) -> Picture | None:
         """The view ``picture``; ``None`` if it was not requested."""
         view = self.view.get("picture")
@@ -76,7 +84,7 @@ class Turn:
 
 
 Move = int | str | Mapping[str, Any]
-"""An action id, a move as text, or a document."""
+"""An action id, a move as text, a document, or an :class:`Answer` of a language model."""
 
 Agent = Callable[[Turn], Move]
 
@@ -87,6 +95,8 @@ def move_fields(answer: Any) -> dict[str, Any]:
     Raises:
         TypeError: the move has another type.
     """
+    if isinstance(answer, Answer):
+        return {"answer": str(answer)}
     if isinstance(answer, str):
         return {"text": answer}
     if isinstance(answer, Mapping):
@@ -94,4 +104,5 @@ def move_fields(answer: Any) -> dict[str, Any]:
     try:
         return {"action": operator.index(answer)}
     except TypeError:
-        raise TypeError(f"agent: expected an action id, a text or a dict, got {answer!r}") from None
+        expected = "an action id, a text, a dict or an Answer"
+        raise TypeError(f"agent: expected {expected}, got {answer!r}") from None

@@ -49,6 +49,7 @@ impl ScriptMatch {
             message,
             tries_left,
             legal: legal.then(|| self.legal(seat)),
+            answer: None,
             issues,
             applied_policy: (tries_left == 0).then_some(IllegalPolicy::Forfeit),
         }))
