@@ -4,5 +4,6 @@ pub mod alphabeta;
 pub mod expectiminimax;
 pub mod ismcts;
 pub mod mcts;
+pub mod move_values;
 mod reuse;
 mod tree;

@@ -20,6 +20,7 @@ mod run_labels;
 pub mod run_metrics;
 pub mod settings;
 pub mod tournament;
+pub mod tuning;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -34,6 +34,8 @@ pub enum ColumnKind {
     /// Numbers of type `f64`.
     Number,
     Flag,
+    /// JSON lists and objects.
+    Nested,
 }
 
 impl ColumnKind {
@@ -44,6 +46,7 @@ impl ColumnKind {
             ColumnKind::Integer => "integer",
             ColumnKind::Number => "number",
             ColumnKind::Flag => "true or false",
+            ColumnKind::Nested => "list or object",
         }
     }
 
@@ -55,6 +58,7 @@ impl ColumnKind {
             () if is("integer") => ColumnKind::Integer,
             () if is("number") => ColumnKind::Number,
             () if is("boolean") => ColumnKind::Flag,
+            () if is("array") || is("object") => ColumnKind::Nested,
             () => ColumnKind::Text,
         }
     }

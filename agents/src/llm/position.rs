@@ -74,14 +74,21 @@ pub(super) fn is_simultaneous(ask: &MoveRequest<'_>, view: &dyn DynView) -> bool
     }
 }
 
+/// Returns the text of an action as prompts list it.
+pub(super) fn action_text(ask: &MoveRequest<'_>, view: &dyn DynView, names: Option<&Relabel>, a: Action) -> String {
+    let text = view.action_text(ask.seat, a);
+    // In OpenSpiel's texts, an utterance that follows a proposal starts with a comma, which is removed here.
+    let text = text.trim_start_matches([',', ' ']);
+    names.map_or_else(|| text.to_owned(), |names| names.of_move(text))
+}
+
 /// Formats the legal moves for a prompt.
 ///
 /// Many moves that differ only in numbers are summarized on one line. A move with an explanation has its own line. All
 /// other moves share one line unless commas would make it ambiguous; then each has its own line.
 pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView, names: Option<&Relabel>) -> LegalMoveList {
-    // In OpenSpiel's texts, an utterance that follows a proposal starts with a comma, which is removed here.
     let renamed = |text: &str| names.map_or_else(|| text.to_owned(), |names| names.of_move(text));
-    let name = |&a: &Action| renamed(view.action_text(ask.seat, a).trim_start_matches([',', ' ']));
+    let name = |&a: &Action| action_text(ask, view, names, a);
     let gloss = |&a: &Action| renamed(&view.gloss(ask.seat, a));
     let mut moves: Vec<[String; 2]> = ask.legal.iter().map(|a| [name(a), gloss(a)]).collect();
     if names.is_some() {

@@ -75,6 +75,10 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 ]);
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+    Ok(Arc::new(mcts(spec, game)?))
+}
+
+fn mcts(spec: &AgentSpec, game: &GameRef) -> Result<Mcts, Refusal> {
     let hidden = game.spec().information == Information::Imperfect;
     let unfit = |why: &str, fits: &str| Err(does_not_play(spec.name(), &game.spec().game, why, fits));
     let form = spec.text("form").unwrap_or_default();
@@ -89,7 +93,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     if reuse && hidden {
         return unfit("reuse=true does not support hidden information", "it plays this game with reuse=false");
     }
-    Ok(Arc::new(Mcts {
+    Ok(Mcts {
         sims: spec.int("sims").unwrap_or(u64::MAX),
         time: spec.int("ms").map(Duration::from_millis),
         settings: TreeSettings {
@@ -101,10 +105,10 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         memory: reuse.then(TreeCache::default),
         worlds: if hidden { spec.int("worlds").unwrap_or(1) } else { 1 },
         peek: spec.peeks(),
-    }))
+    })
 }
 
-struct Mcts {
+pub(super) struct Mcts {
     sims: u64,
     time: Option<Duration>,
     settings: TreeSettings,
@@ -158,38 +162,14 @@ impl Agent for Mcts {
             (true, state) => state,
             (false, _) => None,
         };
-        let start = Instant::now();
-        let own = self.time.map(|t| start + t);
-        let end = own.into_iter().chain(ask.budget().deadline()).min();
-        // Each sampled state needs a simulation for the root and one per action, so `sims` limits the states.
-        let each = ask.legal.len() as u64 + 1;
-        let worlds = if peeked.is_some() { 1 } else { self.worlds.min(self.sims / each).max(1) };
-        let mut rng = ask.stream();
-        let mut sum = vec![Tally::default(); ask.legal.len()];
-        let (mut done, mut cut) = (0, false);
-        let mut last = None;
-        for w in 0..worlds {
-            let world = match &peeked {
-                Some(state) => state.boxed(),
-                None => ask.view().world(&mut rng),
-            };
-            let share = self.sims / worlds + u64::from(w < self.sims % worlds);
-            let until =
-                end.map(|end| start + end.saturating_duration_since(start).mul_f64((w + 1) as f64 / worlds as f64));
-            let mut tree = self.tree(ask, world);
-            let found = self.search(&mut tree, ask, share, ask.budget().with_deadline(until), &mut rng);
-            last = Some(tree);
-            done += found.sims;
-            cut |= found.stopped && own != end;
-            merge(&mut sum, found, share, worlds, self.time.is_some());
-        }
-        let at = best(&sum);
-        if let (Some(memory), Some(tree)) = (&self.memory, last) {
+        let found = self.search_worlds(ask, peeked.as_deref());
+        let at = best(&found.tallies);
+        if let (Some(memory), Some(tree)) = (&self.memory, found.last) {
             memory.insert(tree, ask.seat, ask.legal[at]);
         }
-        let value = (sum[at].mean() * 1e4).round() / 1e4;
-        let answer = MoveReply::id(ask.legal[at]).note("sims", done).note("value", value);
-        Ok(if cut { answer.note("cut", true) } else { answer })
+        let value = (found.tallies[at].mean() * 1e4).round() / 1e4;
+        let answer = MoveReply::id(ask.legal[at]).note("sims", found.sims).note("value", value);
+        Ok(if found.cut { answer.note("cut", true) } else { answer })
     }
 
     fn needs_full_state(&self) -> bool {
@@ -199,6 +179,19 @@ impl Agent for Mcts {
     fn reproducible(&self) -> bool {
         self.time.is_none() && self.memory.is_none()
     }
+}
+
+/// Search result for all sampled states.
+struct RootSearch {
+    /// Statistics of each legal action, in the order of the list of legal actions.
+    tallies: Vec<Tally>,
+    sims: u64,
+    /// True if the host's deadline ended the search.
+    cut: bool,
+    /// Difference between the greatest and the least simulated return of any seat; the greatest of all sampled states.
+    spread: f64,
+    /// Tree of the last sampled state.
+    last: Option<SearchTree>,
 }
 
 /// Search result for one sampled state.
@@ -211,6 +204,47 @@ struct WorldSearch {
 }
 
 impl Mcts {
+    /// Builds a search that spends all its simulations, for the means of all moves.
+    pub(super) fn estimator(game: &GameRef, sims: u64) -> Result<Mcts, Refusal> {
+        mcts(&AgentSpec::parse("mcts solve=false")?.set("sims", &sims.to_string())?, game)
+    }
+
+    /// Returns the mean return and the number of visits of each legal action, and the spread of the simulated returns.
+    pub(super) fn root_means(&self, ask: &MoveRequest<'_>) -> (Vec<(f64, u64)>, f64) {
+        let found = self.search_worlds(ask, None);
+        (found.tallies.iter().map(|tally| (tally.mean(), tally.visits)).collect(), found.spread)
+    }
+
+    /// Searches the true state, or the states sampled from the seat's view.
+    fn search_worlds(&self, ask: &MoveRequest<'_>, peeked: Option<&dyn DynState>) -> RootSearch {
+        let start = Instant::now();
+        let own = self.time.map(|t| start + t);
+        let end = own.into_iter().chain(ask.budget().deadline()).min();
+        // Each sampled state needs a simulation for the root and one per action, so `sims` limits the states.
+        let each = ask.legal.len() as u64 + 1;
+        let worlds = if peeked.is_some() { 1 } else { self.worlds.min(self.sims / each).max(1) };
+        let mut rng = ask.stream();
+        let tallies = vec![Tally::default(); ask.legal.len()];
+        let mut sum = RootSearch { tallies, sims: 0, cut: false, spread: 0.0, last: None };
+        for w in 0..worlds {
+            let world = match peeked {
+                Some(state) => state.boxed(),
+                None => ask.view().world(&mut rng),
+            };
+            let share = self.sims / worlds + u64::from(w < self.sims % worlds);
+            let until =
+                end.map(|end| start + end.saturating_duration_since(start).mul_f64((w + 1) as f64 / worlds as f64));
+            let mut tree = self.tree(ask, world);
+            let found = self.search(&mut tree, ask, share, ask.budget().with_deadline(until), &mut rng);
+            sum.spread = sum.spread.max(tree.spread());
+            sum.last = Some(tree);
+            sum.sims += found.sims;
+            sum.cut |= found.stopped && own != end;
+            merge(&mut sum.tallies, found, share, worlds, self.time.is_some());
+        }
+        sum
+    }
+
     /// Returns the tree to search: the cached subtree of an earlier search or, without one, an empty tree.
     fn tree(&self, ask: &MoveRequest<'_>, world: Box<dyn DynState>) -> SearchTree {
         let known = self.memory.as_ref().and_then(|memory| memory.take(ask.seat, digest(&*ask.view())));

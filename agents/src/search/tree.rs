@@ -160,6 +160,11 @@ impl SearchTree {
         self.nodes.len()
     }
 
+    /// Returns the difference between the greatest and the least simulated return of any seat.
+    pub fn spread(&self) -> f64 {
+        (self.seen[1] - self.seen[0]).max(0.0)
+    }
+
     /// Returns the midpoint of the possible returns of `seat` after the root.
     pub fn middle(&self, seat: Seat) -> f64 {
         self.middle[seat]
@@ -381,7 +386,10 @@ impl SearchTree {
             return arms.start + tried;
         }
         let growth = if self.settings.puct { f64::from(visits).sqrt() } else { self.logs.at(visits) };
-        let spread = if self.seen[1] > self.seen[0] { self.seen[1] - self.seen[0] } else { 2.0 };
+        let spread = match self.spread() {
+            0.0 => 2.0,
+            spread => spread,
+        };
         let factor = self.settings.c * (spread / 2.0) * growth;
         let (mut best, mut most) = (arms.start, f64::NEG_INFINITY);
         for (i, n) in self.nodes[arms.clone()].iter().enumerate() {

@@ -2,6 +2,7 @@
 
 mod game;
 mod run;
+mod tuning;
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
@@ -13,6 +14,7 @@ use ludex_env::notation::Notation;
 use ludex_games::notation::{PGN, SGF};
 use ludex_report::tables::record::parts_line;
 
+use self::tuning::TuningArgs;
 use super::{print, records};
 
 #[derive(clap::Args)]
@@ -40,7 +42,7 @@ pub(super) struct Args {
     out: Option<PathBuf>,
     /// Write the whole run with report and checksums to this .tar.gz file, or a season with its table and records, for
     /// `ludex verify`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["table", "format", "game", "out"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["table", "format", "game", "out", "TuningArgs"])]
     bundle: Option<PathBuf>,
     /// Export this finished season of a suite
     #[arg(long, value_name = "SUITE/SEASON", value_parser = season, requires = "bundle", conflicts_with = "files")]
@@ -49,6 +51,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "LADDER/SEASON", value_parser = season, requires = "bundle",
         conflicts_with_all = ["files", "season"])]
     ladder: Option<SeasonName>,
+    #[command(flatten)]
+    tuning: TuningArgs,
 }
 
 /// Suite or ladder, and the name of its season.
@@ -80,6 +84,12 @@ enum ExportTable {
     /// Labels of decisions, one row for each labeler and label
     Labels,
     Ratings,
+    /// Conversations for supervised fine-tuning: prompts with the replies to imitate
+    Sft,
+    /// Pairs of a better and a worse reply for preference fine-tuning
+    Dpo,
+    /// Prompts with positions and returns for reinforcement learning
+    Grpo,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

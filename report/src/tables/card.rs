@@ -85,7 +85,7 @@ fn head(title: &str, tables: &[DescribedTable]) -> Value {
         let files: Vec<&str> = table.files.iter().map(|file| file.path.as_str()).filter(|path| read(path)).collect();
         (!files.is_empty()).then(|| json!({ "config_name": table.name, "data_files": files }))
     };
-    let text = tables.iter().any(|table| ["calls", "decisions"].contains(&table.name));
+    let text = tables.iter().any(|table| ["calls", "decisions", "sft", "dpo", "grpo"].contains(&table.name));
     let tasks: &[&str] =
         if text { &["reinforcement-learning", "text-generation"] } else { &["reinforcement-learning"] };
     json!({

@@ -48,7 +48,8 @@ pub fn write<R: TableRow>(rows: &[R], about: &[(&str, &str)], out: impl Write + 
 
 fn field(column: &ColumnDoc) -> Result<Type, parquet::errors::ParquetError> {
     let (physical, logical) = match column.kind {
-        ColumnKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        // Lists and objects are JSON text.
+        ColumnKind::Text | ColumnKind::Nested => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         ColumnKind::Integer => (Physical::INT64, None),
         ColumnKind::Number => (Physical::DOUBLE, None),
         ColumnKind::Flag => (Physical::BOOLEAN, None),
@@ -67,6 +68,10 @@ fn put(writer: &mut SerializedColumnWriter, column: &ColumnDoc, rows: &[Value]) 
         ColumnKind::Text => {
             let text = |v: &Value| v.as_str().map(ByteArray::from).with_context(|| wrong(v));
             let values = there().map(text).collect::<anyhow::Result<Vec<_>>>()?;
+            writer.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?
+        }
+        ColumnKind::Nested => {
+            let values: Vec<ByteArray> = there().map(|v| ByteArray::from(v.to_string().as_str())).collect();
             writer.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?
         }
         ColumnKind::Integer => {

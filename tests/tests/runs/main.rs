@@ -18,6 +18,7 @@ mod shards;
 mod site;
 mod skills;
 mod suites;
+mod tuning;
 mod walls;
 mod wire;
 

@@ -8,6 +8,8 @@ use clap::ValueEnum;
 use ludex_play::runs::bundle;
 use ludex_play::runs::report_files;
 use ludex_play::runs::run_metrics::RunTables;
+use ludex_play::runs::tuning::{TuningData, TuningSettings, tune};
+use ludex_referee::VerifiedRecord;
 use ludex_referee::read::{RecordLines, RejectedRecord, SourcedRecord};
 use ludex_report::runs::archive::Archive;
 use ludex_report::tables::card::{DescribedFile, DescribedTable, card};
@@ -34,6 +36,14 @@ pub(super) fn run(run: &Archive, args: &Args) -> anyhow::Result<()> {
         return write_bundle(run, file);
     }
     check_terminal(args.format, args.out.as_deref())?;
+    let is_tuning = args.table.tuning().is_some();
+    anyhow::ensure!(
+        is_tuning || !args.tuning.is_given(),
+        "{}: expected --table sft, dpo or grpo",
+        args.tuning.words()[0]
+    );
+    let is_jsonl = args.format == ExportFormat::Jsonl;
+    anyhow::ensure!(!is_tuning || is_jsonl, "--format: expected jsonl with --table sft, dpo and grpo");
     let filter = records::RecordFilter::parse(args.game.as_deref())?;
     let chosen: Vec<&SourcedRecord> =
         run.found.iter().filter(|found| filter.as_ref().is_none_or(|game| game.fits_record(&found.parts))).collect();
@@ -82,6 +92,10 @@ fn export(run: &Archive, chosen: &[&SourcedRecord], args: &Args) -> anyhow::Resu
     // Tables contain verified records only, unlike the records themselves.
     let lines = RecordLines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
     let (good, faulty) = records::verify_records(lines, None);
+    if let Some(table) = args.table.tuning() {
+        records::warn(&faulty);
+        return tuning_data(run, &good, &args.tuning.settings(table)?);
+    }
     let good: BTreeSet<usize> = good.iter().map(|verified| verified.source().line).collect();
     let good: Vec<&SourcedRecord> = chosen.iter().copied().filter(|found| good.contains(&found.source.line)).collect();
     let (export, refused) = match args.table {
@@ -91,6 +105,22 @@ fn export(run: &Archive, chosen: &[&SourcedRecord], args: &Args) -> anyhow::Resu
     };
     records::warn(&[faulty, refused].concat());
     Ok(export)
+}
+
+/// Returns fine-tuning data of verified records. The numbers of skipped decisions are printed to standard error.
+fn tuning_data(run: &Archive, good: &[VerifiedRecord], settings: &TuningSettings) -> anyhow::Result<Export> {
+    let TuningData { text, rows, columns, about, skipped } = tune(run, good, settings)?;
+    skipped.iter().for_each(|what| eprintln!("ludex: skipped: {what}"));
+    let [train, validation] = rows;
+    let many = print::count(train + validation, "row", "rows");
+    Ok(Export {
+        bytes: text.into_bytes(),
+        format: "JSON Lines",
+        about,
+        rows: train + validation,
+        count: format!("{many} ({train} for training, {validation} for validation)"),
+        columns,
+    })
 }
 
 /// Returns a table that follows the run's plan; `None` for the other tables.
@@ -140,12 +170,13 @@ fn command(args: &Args) -> String {
     words.extend(args.from.arguments());
     words.extend(["--table".to_owned(), word(args.table), "--format".to_owned(), word(args.format)]);
     words.extend(args.game.iter().flat_map(|game| ["--game".to_owned(), game.clone()]));
+    words.extend(args.tuning.words());
     words.extend(args.out.iter().flat_map(|out| ["--out".to_owned(), out.display().to_string()]));
     report::shell_line(&words)
 }
 
 /// Returns the command-line word of a value.
-fn word(choice: impl ValueEnum) -> String {
+pub(super) fn word(choice: impl ValueEnum) -> String {
     choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 

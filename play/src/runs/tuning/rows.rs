@@ -1,0 +1,339 @@
+//! Rows of fine-tuning data in the fields of their formats.
+
+use ludex_env::{Action, Seat};
+use ludex_protocol::call::{ChatMessage, ChatRole};
+use ludex_protocol::record::Outcome;
+use ludex_report::tables::{ColumnDoc, columns as columns_of};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::splits::Split;
+use super::{FieldNames, TuningTable};
+
+/// Source of a prompt and a reply that a model was sent and gave.
+pub(super) const SENT: &str = "sent";
+/// Source of a prompt and a reply that a client reports.
+pub(super) const REPORTED: &str = "reported";
+/// Source of a prompt, and of the reply if there is one, that were written from the record.
+pub(super) const WRITTEN: &str = "written";
+
+/// Row before it is written in the fields of a format.
+pub(super) struct TuningRow {
+    prompt: Vec<ChatMessage>,
+    content: RowContent,
+    metadata: RowMetadata,
+}
+
+/// Content of a row after its prompt.
+enum RowContent {
+    Sft { reply: String },
+    Dpo { chosen: String, rejected: String },
+    Grpo(Box<GrpoFacts>),
+}
+
+/// Provenance of a row.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct RowMetadata {
+    /// name of the run
+    pub(super) run: String,
+    /// name of the match
+    pub(super) episode: String,
+    /// digest of the match's record, hex
+    pub(super) digest: String,
+    /// index of the seat's own turn, from 0
+    pub(super) decision: u32,
+    /// number of moves in the match before this decision
+    pub(super) ply: u32,
+    /// index of the seat, from 0
+    pub(super) seat: Seat,
+    /// agent on the seat
+    pub(super) agent: String,
+    /// game with its parameters
+    pub(super) game: String,
+    /// version of the rules
+    pub(super) rules: u32,
+    /// hash of the game's spec
+    pub(super) hash: String,
+    /// seed of the match, decimal
+    pub(super) seed: String,
+    /// outcome for the agent: win, loss, draw, none
+    #[schemars(with = "Option<String>")]
+    pub(super) outcome: Option<Outcome>,
+    /// the agent's return in the match, in the game's points
+    pub(super) r#return: f64,
+    /// source of prompt and reply: sent (the calls of a model in the run), reported (by a client), or written (from the record)
+    pub(super) source: &'static str,
+    /// JSON: settings of a written prompt
+    pub(super) prompt: Option<String>,
+    /// version of the wording of the prompt
+    pub(super) wording: u32,
+    /// split of the row, a function of its seed
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(super) split: Split,
+    /// rule and moves of the pair
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub(super) pair: Option<PairNotes>,
+}
+
+impl RowMetadata {
+    pub(super) fn with_pair(self, pair: PairNotes) -> RowMetadata {
+        RowMetadata { pair: Some(pair), ..self }
+    }
+}
+
+/// Reason why one reply is better than the other.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(super) struct PairNotes {
+    /// rule of the pair: missed_win, missed_block (the mark of the worse move), search, or refused
+    pub(super) rule: &'static str,
+    /// better move, in the game's notation
+    pub(super) chosen: Option<String>,
+    /// worse move, in the game's notation; absent for a refused reply
+    pub(super) rejected: Option<String>,
+    /// mean return of the search after the better move
+    pub(super) chosen_value: Option<f64>,
+    /// mean return of the search after the worse move
+    pub(super) rejected_value: Option<f64>,
+}
+
+/// Facts by which replies to a prompt are scored.
+pub(super) struct GrpoFacts {
+    pub(super) seat: Seat,
+    pub(super) history: String,
+    pub(super) legal: Option<Vec<Action>>,
+    pub(super) names: Option<Vec<String>>,
+    pub(super) reference_action: Option<Action>,
+    pub(super) reference_move: Option<String>,
+    pub(super) reference_return: f64,
+}
+
+/// Message of a row.
+#[derive(Serialize)]
+struct RowMessage<'a> {
+    role: ChatRole,
+    content: &'a str,
+    /// Weight of an earlier reply in the loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight: Option<u8>,
+}
+
+/// Conversation of a decision.
+#[derive(Serialize, JsonSchema)]
+struct SftRow<'a> {
+    /// the prompt and the reply; with --fields openai, earlier replies of a conversation have the weight 0
+    #[schemars(with = "Vec<Value>")]
+    messages: Vec<RowMessage<'a>>,
+    /// train or validation, by the seed of the match
+    #[serde(skip_serializing_if = "Option::is_none")]
+    split: Option<&'static str>,
+    /// provenance, see below
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    metadata: Option<&'a RowMetadata>,
+}
+
+/// Pair for the DPO trainer of TRL.
+#[derive(Serialize, JsonSchema)]
+struct DpoRow<'a> {
+    /// messages of the prompt
+    #[schemars(with = "Vec<Value>")]
+    prompt: Vec<RowMessage<'a>>,
+    /// message with the better reply
+    #[schemars(with = "Vec<Value>")]
+    chosen: [RowMessage<'a>; 1],
+    /// message with the worse reply
+    #[schemars(with = "Vec<Value>")]
+    rejected: [RowMessage<'a>; 1],
+    /// train or validation, by the seed of the match
+    split: &'static str,
+    /// provenance, see below
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    metadata: &'a RowMetadata,
+}
+
+/// Pair for OpenAI's preference fine-tuning.
+#[derive(Serialize, JsonSchema)]
+struct PreferenceRow<'a> {
+    /// object with the messages of the prompt
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    input: PreferenceInput<'a>,
+    /// message with the better reply
+    #[schemars(with = "Vec<Value>")]
+    preferred_output: [RowMessage<'a>; 1],
+    /// message with the worse reply
+    #[schemars(with = "Vec<Value>")]
+    non_preferred_output: [RowMessage<'a>; 1],
+}
+
+/// Prompt of a pair in OpenAI's format.
+#[derive(Serialize)]
+struct PreferenceInput<'a> {
+    messages: Vec<RowMessage<'a>>,
+}
+
+/// Prompt with the facts by which replies are scored.
+#[derive(Serialize, JsonSchema)]
+struct GrpoRow<'a> {
+    /// messages of the prompt
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Value>")]
+    prompt: Option<Vec<RowMessage<'a>>>,
+    /// messages of the prompt
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Value>")]
+    messages: Option<Vec<RowMessage<'a>>>,
+    /// game with its parameters
+    game: &'a str,
+    /// seed of the match, decimal
+    seed: &'a str,
+    /// index of the seat to move, from 0
+    seat: Seat,
+    /// JSON: earlier moves and outcomes, as in snapshots: pairs of a mover (a seat, -1 for chance, -2 for a joint move) and a move
+    history: &'a str,
+    /// ids of the legal actions, ascending; absent if there are more than 1,000
+    #[schemars(with = "Vec<Value>")]
+    legal: Option<&'a [Action]>,
+    /// texts of the legal actions in the prompt, in the same order
+    #[schemars(with = "Vec<Value>")]
+    names: Option<&'a [String]>,
+    /// id of the played action; absent for a document
+    reference_action: Option<Action>,
+    /// played move: its text in the prompt, or a document as JSON
+    reference_move: Option<&'a str>,
+    /// return of the seat in the match after the played move, in the game's points
+    reference_return: f64,
+    /// train or validation, by the seed of the match
+    split: &'static str,
+    /// provenance, see below
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    metadata: &'a RowMetadata,
+}
+
+impl TuningRow {
+    /// Creates a row with a reply to imitate.
+    pub(super) fn sft(prompt: Vec<ChatMessage>, reply: String, metadata: RowMetadata) -> TuningRow {
+        TuningRow { prompt, content: RowContent::Sft { reply }, metadata }
+    }
+
+    /// Creates a row with a better and a worse reply.
+    pub(super) fn dpo(prompt: Vec<ChatMessage>, chosen: String, rejected: String, metadata: RowMetadata) -> TuningRow {
+        TuningRow { prompt, content: RowContent::Dpo { chosen, rejected }, metadata }
+    }
+
+    /// Creates a row with the facts by which replies are scored.
+    pub(super) fn grpo(prompt: Vec<ChatMessage>, facts: GrpoFacts, metadata: RowMetadata) -> TuningRow {
+        TuningRow { prompt, content: RowContent::Grpo(Box::new(facts)), metadata }
+    }
+
+    pub(super) fn split(&self) -> Split {
+        self.metadata.split
+    }
+
+    /// Returns the SHA-256 of the prompt.
+    pub(super) fn prompt_digest(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        for message in &self.prompt {
+            hash.update(format!("{} {} {}\n", message.role, message.content.len(), message.content));
+        }
+        hash.finalize().into()
+    }
+
+    /// Formats the row as a line of JSON, without the line break.
+    pub(super) fn line(&self, fields: FieldNames) -> serde_json::Result<String> {
+        let (split, metadata) = (self.split().name(), &self.metadata);
+        let has_notes = fields == FieldNames::Trl;
+        match &self.content {
+            RowContent::Sft { reply } => {
+                let mut messages = self.messages();
+                if fields == FieldNames::OpenAi {
+                    let replies = messages.iter_mut().filter(|message| message.role == ChatRole::Assistant);
+                    replies.for_each(|message| message.weight = Some(0));
+                }
+                messages.push(said(reply));
+                let (split, metadata) = (has_notes.then_some(split), has_notes.then_some(metadata));
+                serde_json::to_string(&SftRow { messages, split, metadata })
+            }
+            RowContent::Dpo { chosen, rejected } => {
+                let (prompt, chosen, rejected) = (self.messages(), [said(chosen)], [said(rejected)]);
+                if has_notes {
+                    return serde_json::to_string(&DpoRow { prompt, chosen, rejected, split, metadata });
+                }
+                let input = PreferenceInput { messages: prompt };
+                serde_json::to_string(&PreferenceRow {
+                    input,
+                    preferred_output: chosen,
+                    non_preferred_output: rejected,
+                })
+            }
+            RowContent::Grpo(facts) => serde_json::to_string(&GrpoRow {
+                prompt: has_notes.then(|| self.messages()),
+                messages: (!has_notes).then(|| self.messages()),
+                game: &metadata.game,
+                seed: &metadata.seed,
+                seat: facts.seat,
+                history: &facts.history,
+                legal: facts.legal.as_deref(),
+                names: facts.names.as_deref(),
+                reference_action: facts.reference_action,
+                reference_move: facts.reference_move.as_deref(),
+                reference_return: facts.reference_return,
+                split,
+                metadata,
+            }),
+        }
+    }
+
+    fn messages(&self) -> Vec<RowMessage<'_>> {
+        self.prompt
+            .iter()
+            .map(|ChatMessage { role, content }| RowMessage { role: *role, content, weight: None })
+            .collect()
+    }
+}
+
+/// Returns the message of a reply.
+fn said(reply: &str) -> RowMessage<'_> {
+    RowMessage { role: ChatRole::Assistant, content: reply, weight: None }
+}
+
+/// Returns the columns of a table's rows. Fields of `metadata` have a point in their names.
+pub(super) fn columns(table: TuningTable, fields: FieldNames) -> Vec<ColumnDoc> {
+    let is_openai = fields == FieldNames::OpenAi;
+    let own = match table {
+        TuningTable::Sft => columns_of::<SftRow>(),
+        TuningTable::Dpo if is_openai => return columns_of::<PreferenceRow>(),
+        TuningTable::Dpo => columns_of::<DpoRow>(),
+        TuningTable::Grpo => columns_of::<GrpoRow>(),
+    };
+    let absent: &[&str] = match (table, is_openai) {
+        (TuningTable::Sft, true) => return own.into_iter().filter(|column| column.name == "messages").collect(),
+        (TuningTable::Grpo, true) => &["prompt"],
+        (TuningTable::Grpo, false) => &["messages"],
+        _ => &[],
+    };
+    let within = |place: &'static str, all: Vec<ColumnDoc>| {
+        all.into_iter().map(move |column| ColumnDoc { name: format!("{place}.{}", column.name), ..column })
+    };
+    let pair = if table == TuningTable::Dpo { columns_of::<PairNotes>() } else { Vec::new() };
+    let own = own.into_iter().filter(|column| !absent.contains(&column.name.as_str()));
+    own.chain(within("metadata", columns_of::<RowMetadata>())).chain(within("metadata.pair", pair)).collect()
+}
+
+/// Returns the description of a table's rows.
+pub(super) const fn about(table: TuningTable) -> &'static str {
+    match table {
+        TuningTable::Sft => {
+            "One row is one decision of a seat as a conversation that ends with its reply. Decisions of agents without a \
+             language model have the prompt that a model would have been sent."
+        }
+        TuningTable::Dpo => "One row is a better and a worse reply to the prompt of one decision.",
+        TuningTable::Grpo => {
+            "One row is the prompt of one decision with the position, the legal moves, the played move and its return, by which \
+             new replies are scored."
+        }
+    }
+}
