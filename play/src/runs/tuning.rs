@@ -7,6 +7,7 @@
 
 mod decisions;
 mod pairs;
+mod provenance;
 mod rows;
 mod selection;
 mod sent;
@@ -25,6 +26,7 @@ use ludex_report::tables::ColumnDoc;
 use rayon::prelude::*;
 
 use self::decisions::Decision;
+use self::provenance::WRITTEN;
 use self::rows::TuningRow;
 use self::selection::Selection;
 pub use self::splits::Split;
@@ -238,13 +240,13 @@ impl TunedMatch<'_> {
         let ask = decision.ask();
         let Some(reply) = decision.played().and_then(|mv| self.prompter.write(&ask, &mv)) else { return Ok(None) };
         let messages = self.prompter.messages(&ask)?;
-        Ok(Some(TuningRow::sft(messages, reply, self.metadata(decision, rows::WRITTEN))))
+        Ok(Some(TuningRow::sft(messages, reply, self.metadata(decision, WRITTEN))))
     }
 
     /// Returns the row by which replies to a decision's prompt are scored.
     fn scored(&self, decision: &Decision) -> anyhow::Result<TuningRow> {
         let ask = decision.ask();
         let facts = decision.facts(self.prompter.legal(&ask));
-        Ok(TuningRow::grpo(self.prompter.messages(&ask)?, facts, self.metadata(decision, rows::WRITTEN)))
+        Ok(TuningRow::grpo(self.prompter.messages(&ask)?, facts, self.metadata(decision, WRITTEN)))
     }
 }

@@ -9,7 +9,8 @@ use ludex_protocol::record::{MoveRecord, RecordEvent};
 use serde_json::{Value, json};
 
 use super::TunedMatch;
-use super::rows::{GrpoFacts, RowMetadata};
+use super::provenance::{RowMetadata, WRITTEN};
+use super::rows::GrpoFacts;
 use super::splits::Split;
 
 /// Maximum number of legal moves that a row lists.
@@ -100,7 +101,7 @@ impl TunedMatch<'_> {
 
     /// Returns the provenance of a decision's row.
     pub(super) fn metadata(&self, decision: &Decision, source: &'static str) -> RowMetadata {
-        let (record, written) = (self.game.record(), source == super::rows::WRITTEN);
+        let (record, written) = (self.game.record(), source == WRITTEN);
         let (header, footer) = (&record.header, &record.footer);
         // Records without a seed are alone with their name.
         let seed = footer.seed.clone().unwrap_or_else(|| header.episode.clone());

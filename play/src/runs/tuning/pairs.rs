@@ -7,7 +7,9 @@ use ludex_env::marks::MarkValue;
 use ludex_env::{Action, DynState, Marks, ParsedMove, Stream, ToMove};
 
 use super::decisions::Decision;
-use super::rows::{PairNotes, TuningRow, WRITTEN};
+use super::provenance::{PairNotes, WRITTEN};
+use super::rows::TuningRow;
+use super::sent::SentCall;
 use super::{PairRule, TunedMatch};
 
 /// Marks of mistakes, worst first: with the value 1, a better move was available.
@@ -52,7 +54,7 @@ impl TunedMatch<'_> {
     /// Pairs each refused reply with the accepted one, under the prompt that the refused reply answers.
     fn refused_pairs(&self, decision: &Decision) -> Vec<TuningRow> {
         let Some((refused, played)) = self.refused_calls(decision) else { return Vec::new() };
-        let row = |sent: super::sent::SentCall| {
+        let row = |sent: SentCall| {
             let (chosen, rejected) = (played.call.answer.clone(), sent.call.answer.clone());
             let notes = PairNotes { rule: "refused", chosen: played.call.read.clone(), ..PairNotes::default() };
             let metadata = self.metadata(decision, sent.source).with_pair(notes);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::TunedMatch;
 use super::decisions::Decision;
-use super::rows::{REPORTED, SENT};
+use super::provenance::{REPORTED, SENT};
 
 /// Purposes of calls whose reply contains the move.
 const MOVES: [&str; 4] = ["move", "sample", "draft", "refine"];
