@@ -13,7 +13,7 @@ mod selection;
 mod sent;
 mod splits;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::{Context as _, ensure};
 use ludex_agents::llm::Prompter;
@@ -25,10 +25,10 @@ use ludex_report::runs::archive::Archive;
 use ludex_report::tables::ColumnDoc;
 use rayon::prelude::*;
 
-use self::decisions::Decision;
+use self::decisions::TunedDecision;
 use self::provenance::WRITTEN;
 use self::rows::TuningRow;
-use self::selection::Selection;
+use self::selection::SeatSelection;
 pub use self::splits::Split;
 
 /// Table of fine-tuning data.
@@ -125,7 +125,7 @@ struct GameTools {
 /// Returns an error for settings that a game does not support, for an unknown agent, and if no decision gives a row.
 pub fn tune(run: &Archive, games: &[VerifiedRecord], settings: &TuningSettings) -> anyhow::Result<TuningData> {
     check(settings)?;
-    let selection = Selection::new(games, settings)?;
+    let selection = SeatSelection::new(games, settings)?;
     let tools = tools(games, settings)?;
     let matches: Vec<TunedMatch> = games
         .iter()
@@ -138,7 +138,7 @@ pub fn tune(run: &Archive, games: &[VerifiedRecord], settings: &TuningSettings) 
     let unwritten: usize = found.iter().map(|found| found.unwritten).sum();
     let decisions: usize = found.iter().map(|found| found.decisions).sum();
     let mut rows: Vec<TuningRow> = found.into_iter().flat_map(|found| found.rows).collect();
-    let shared = splits::remove_shared_prompts(&mut rows);
+    let shared = remove_shared_prompts(&mut rows);
     let skipped = [
         (unwritten, "decisions with a move that no reply of the requested form expresses"),
         (shared, "rows for validation with a prompt that is also in the training rows"),
@@ -157,6 +157,15 @@ pub fn tune(run: &Archive, games: &[VerifiedRecord], settings: &TuningSettings) 
         about: rows::about(settings.table),
         skipped,
     })
+}
+
+/// Removes the rows for validation whose prompt is also a prompt for training, as different seeds may lead to one
+/// position. Returns their number.
+fn remove_shared_prompts(rows: &mut Vec<TuningRow>) -> usize {
+    let (before, train) = (rows.len(), |row: &TuningRow| row.split() == Split::Train);
+    let known: HashSet<[u8; 32]> = rows.iter().filter(|row| train(row)).map(TuningRow::prompt_digest).collect();
+    rows.retain(|row| train(row) || !known.contains(&row.prompt_digest()));
+    before - rows.len()
 }
 
 fn check(settings: &TuningSettings) -> anyhow::Result<()> {
@@ -212,7 +221,7 @@ struct MatchRows {
 }
 
 impl TunedMatch<'_> {
-    fn rows(&self, selection: &Selection) -> anyhow::Result<MatchRows> {
+    fn rows(&self, selection: &SeatSelection) -> anyhow::Result<MatchRows> {
         let seats: BTreeSet<usize> = selection.seats(self.game).collect();
         let mut out = MatchRows::default();
         self.each_decision(&seats, |decision| {
@@ -232,7 +241,7 @@ impl TunedMatch<'_> {
 
     /// Returns the row of a decision to imitate: the prompt that was sent and the reply that was played or, without a
     /// stored call, the written ones. `None` if the move cannot be written as a reply.
-    fn imitated(&self, decision: &Decision) -> anyhow::Result<Option<TuningRow>> {
+    fn imitated(&self, decision: &TunedDecision) -> anyhow::Result<Option<TuningRow>> {
         if let Some(sent) = self.played_call(decision) {
             let metadata = self.metadata(decision, sent.source);
             return Ok(Some(TuningRow::sft(sent.call.messages.clone(), sent.call.answer.clone(), metadata)));
@@ -244,7 +253,7 @@ impl TunedMatch<'_> {
     }
 
     /// Returns the row by which replies to a decision's prompt are scored.
-    fn scored(&self, decision: &Decision) -> anyhow::Result<TuningRow> {
+    fn scored(&self, decision: &TunedDecision) -> anyhow::Result<TuningRow> {
         let ask = decision.ask();
         let facts = decision.facts(self.prompter.legal(&ask));
         Ok(TuningRow::grpo(self.prompter.messages(&ask)?, facts, self.metadata(decision, WRITTEN)))

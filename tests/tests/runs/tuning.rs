@@ -236,13 +236,13 @@ fn openai_fields_have_no_other_fields() {
     let rows = parsed(&export(&place, "r", &["grpo", "--fields", "openai", "--prompt", "template=user"]));
     assert_eq!(rows[0]["messages"].as_array().unwrap().len(), 1);
     assert!(rows[0].get("prompt").is_none() && rows[0]["metadata"]["prompt"] == r#"{"template":"user"}"#);
-    place.ludex(&["export", "r", "--table", "sft", "--agent", "random", "--out", "sft.jsonl"]).well();
+    place.ludex(&["export", "r", "--table", "sft", "--agent", "mcts sims=20", "--out", "sft.jsonl"]).well();
     let card = fs::read_to_string(place.path("sft.jsonl.card.md")).unwrap();
     for said in [
         "license: \"other\"",
         "config_name: \"sft\"",
         "text-generation",
-        "--table sft --format jsonl --agent random --out sft.jsonl",
+        "--table sft --format jsonl --agent 'mcts sims=20' --out sft.jsonl",
         "| `messages` | list or object |",
         "| `metadata.digest` | text |",
         "for training,",

@@ -19,8 +19,8 @@ const MAX_LEGAL: usize = 1_000;
 /// Key of move requests. The requested texts do not depend on it.
 const KEY: [u8; 32] = [0; 32];
 
-/// Decision of a seat.
-pub(super) struct Decision<'s> {
+/// Decision of a seat, with the position before its move.
+pub(super) struct TunedDecision<'s> {
     pub(super) seat: Seat,
     pub(super) record: &'s MoveRecord,
     /// Position before the move.
@@ -36,7 +36,7 @@ pub(super) struct Decision<'s> {
     points: f64,
 }
 
-impl Decision<'_> {
+impl TunedDecision<'_> {
     /// Returns the move request.
     pub(super) fn ask(&self) -> MoveRequest<'_> {
         MoveRequest::on_state(self.state, self.seat, self.record.turn, &self.legal, AgentKey::Own(&KEY))
@@ -66,12 +66,12 @@ impl Decision<'_> {
 }
 
 impl TunedMatch<'_> {
-    /// Calls `each` with each decision of these seats, in the order of play. Moves that the agent did not choose are no
-    /// decisions.
+    /// Calls `each` with each decision of these seats, in the order of play. Moves that the agent did not choose, and a
+    /// seat's only legal move, are no decisions.
     pub(super) fn each_decision(
         &self,
         seats: &BTreeSet<Seat>,
-        mut each: impl FnMut(&Decision) -> anyhow::Result<()>,
+        mut each: impl FnMut(&TunedDecision) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         if seats.is_empty() {
             return Ok(());
@@ -86,12 +86,15 @@ impl TunedMatch<'_> {
             };
             for (_, m) in step.moves().filter(|(at, m)| chosen(*at, m)) {
                 let seat = m.seat as usize;
+                let legal = step.before.legal_list(seat);
+                if legal.len() < 2 && step.before.schema(seat).is_none() {
+                    continue;
+                }
                 let past =
                     if self.prompter.needs_history() { observe(game, &history, Some(seat))?.past } else { Vec::new() };
-                let legal = step.before.legal_list(seat);
                 let points = record.footer.returns.get(seat).copied().unwrap_or_default();
                 let state = step.before;
-                each(&Decision { seat, record: m, state, legal, history: &history, past, ply, points })?;
+                each(&TunedDecision { seat, record: m, state, legal, history: &history, past, ply, points })?;
             }
             ply += u32::from(step.moves().next().is_some());
             history.extend(entry(&step, game.spec().players as usize));
@@ -100,7 +103,7 @@ impl TunedMatch<'_> {
     }
 
     /// Returns the provenance of a decision's row.
-    pub(super) fn metadata(&self, decision: &Decision, source: &'static str) -> RowMetadata {
+    pub(super) fn metadata(&self, decision: &TunedDecision, source: &'static str) -> RowMetadata {
         let (record, written) = (self.game.record(), source == WRITTEN);
         let (header, footer) = (&record.header, &record.footer);
         // Records without a seed are alone with their name.

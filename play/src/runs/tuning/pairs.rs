@@ -6,7 +6,7 @@ use ludex_agents::search::move_values::MoveValueSearch;
 use ludex_env::marks::MarkValue;
 use ludex_env::{Action, DynState, Marks, ParsedMove, Stream, ToMove};
 
-use super::decisions::Decision;
+use super::decisions::TunedDecision;
 use super::provenance::{PairNotes, WRITTEN};
 use super::rows::TuningRow;
 use super::sent::SentCall;
@@ -26,7 +26,7 @@ struct MovePair {
 
 impl TunedMatch<'_> {
     /// Returns the pairs of a decision: at most one by marks or search, and one for each refused reply.
-    pub(super) fn paired(&self, decision: &Decision) -> anyhow::Result<Vec<TuningRow>> {
+    pub(super) fn paired(&self, decision: &TunedDecision) -> anyhow::Result<Vec<TuningRow>> {
         let pair = match (self.settings.pairs, decision.record.action) {
             (PairRule::Refused, _) => return Ok(self.refused_pairs(decision)),
             (PairRule::Marks, Some(played)) => self.pair_by_marks(decision, played),
@@ -52,7 +52,7 @@ impl TunedMatch<'_> {
     }
 
     /// Pairs each refused reply with the accepted one, under the prompt that the refused reply answers.
-    fn refused_pairs(&self, decision: &Decision) -> Vec<TuningRow> {
+    fn refused_pairs(&self, decision: &TunedDecision) -> Vec<TuningRow> {
         let Some((refused, played)) = self.refused_calls(decision) else { return Vec::new() };
         let row = |sent: SentCall| {
             let (chosen, rejected) = (played.call.answer.clone(), sent.call.answer.clone());
@@ -65,7 +65,7 @@ impl TunedMatch<'_> {
 
     /// Pairs the played move with a drawn move that has a mark of a mistake or, if the played move has one, with a drawn
     /// move that has none.
-    fn pair_by_marks(&self, decision: &Decision, played: Action) -> Option<MovePair> {
+    fn pair_by_marks(&self, decision: &TunedDecision, played: Action) -> Option<MovePair> {
         let known = self.game.game().marks_docs();
         if !MISTAKES.iter().all(|name| known.iter().any(|doc| doc.name == *name)) {
             return None;
@@ -83,7 +83,7 @@ impl TunedMatch<'_> {
 
     /// Pairs the best move of a search with the played move if it is worse. If the played move is the best one, pairs it
     /// with a drawn worse move. Positions in which several seats move have no best move.
-    fn pair_by_search(&self, search: &MoveValueSearch, decision: &Decision, played: Action) -> Option<MovePair> {
+    fn pair_by_search(&self, search: &MoveValueSearch, decision: &TunedDecision, played: Action) -> Option<MovePair> {
         if decision.legal.len() < 2 || !matches!(decision.state.turn(), ToMove::Seat(_)) {
             return None;
         }
@@ -97,7 +97,7 @@ impl TunedMatch<'_> {
     }
 
     /// Shuffles moves by a stream that belongs to the decision.
-    fn shuffle(&self, decision: &Decision, moves: &mut [Action]) {
+    fn shuffle(&self, decision: &TunedDecision, moves: &mut [Action]) {
         let (episode, turn) = (&self.game.record().header.episode, decision.record.turn);
         let mut rng = Stream::from_text(&format!("ludex.v1:tuning-pair:{episode}:{}:{turn}", decision.seat));
         for k in (1..moves.len()).rev() {

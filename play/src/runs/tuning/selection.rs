@@ -1,4 +1,4 @@
-//! Selection of the seats whose decisions are exported.
+//! SeatSelection of the seats whose decisions are exported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use ludex_referee::VerifiedRecord;
 use super::{DecisionFilter, TuningSettings};
 
 /// Rule that selects seats of matches.
-pub(super) struct Selection<'s> {
+pub(super) struct SeatSelection<'s> {
     filter: DecisionFilter,
     agent: Option<&'s str>,
     /// Games in which no match has a winner, a loser or a draw.
@@ -18,12 +18,12 @@ pub(super) struct Selection<'s> {
     means: BTreeMap<(String, usize), f64>,
 }
 
-impl<'s> Selection<'s> {
+impl<'s> SeatSelection<'s> {
     /// Prepares the selection for these matches.
     ///
     /// # Errors
     /// Returns an error for an agent that played none of the matches.
-    pub(super) fn new(games: &[VerifiedRecord], settings: &'s TuningSettings) -> anyhow::Result<Selection<'s>> {
+    pub(super) fn new(games: &[VerifiedRecord], settings: &'s TuningSettings) -> anyhow::Result<SeatSelection<'s>> {
         let agent = settings.agent.as_deref();
         let names: BTreeSet<&str> = games.iter().flat_map(names).collect();
         if let Some(agent) = agent.filter(|agent| !names.iter().any(|name| is_agent(name, agent))) {
@@ -46,7 +46,7 @@ impl<'s> Selection<'s> {
         let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
         let means = returns.into_iter().map(|(key, all)| (key, mean(&all))).collect();
         let unwon = all.difference(&won).cloned().collect();
-        Ok(Selection { filter: settings.decisions, agent, unwon, means })
+        Ok(SeatSelection { filter: settings.decisions, agent, unwon, means })
     }
 
     /// Returns the selected seats of a match.

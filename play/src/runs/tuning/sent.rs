@@ -7,7 +7,7 @@ use ludex_report::runs::run_files::CallLine;
 use serde_json::Value;
 
 use super::TunedMatch;
-use super::decisions::Decision;
+use super::decisions::TunedDecision;
 use super::provenance::{REPORTED, SENT};
 
 /// Purposes of calls whose reply contains the move.
@@ -26,7 +26,7 @@ pub(super) struct SentCall<'r> {
 impl TunedMatch<'_> {
     /// Returns the call whose reply was played; `None` if the run has none. Several calls may have replied with the played
     /// move: a refined reply precedes its draft, otherwise the first one counts.
-    pub(super) fn played_call(&self, decision: &Decision) -> Option<SentCall<'_>> {
+    pub(super) fn played_call(&self, decision: &TunedDecision) -> Option<SentCall<'_>> {
         let calls = self.calls(decision, decision.record.tries.len());
         let played: Vec<SentCall> = calls.filter(|sent| is_played(sent, decision)).collect();
         played.iter().find(|sent| sent.call.purpose == "refine").or(played.first()).copied()
@@ -34,7 +34,7 @@ impl TunedMatch<'_> {
 
     /// Returns the calls of the refused attempts of a decision, and the played call; `None` without a played call, or if
     /// its prompt depends on earlier replies of its attempt.
-    pub(super) fn refused_calls(&self, decision: &Decision) -> Option<(Vec<SentCall<'_>>, SentCall<'_>)> {
+    pub(super) fn refused_calls(&self, decision: &TunedDecision) -> Option<(Vec<SentCall<'_>>, SentCall<'_>)> {
         let played = self.played_call(decision).filter(|sent| FIRST.contains(&sent.call.purpose.as_str()))?;
         let refused = (0..decision.record.tries.len()).filter_map(|attempt| {
             let wrong = |sent: &SentCall| sent.call.verdict != "ok" && sent.call.purpose == played.call.purpose;
@@ -44,7 +44,7 @@ impl TunedMatch<'_> {
     }
 
     /// Returns the calls of an attempt whose reply should contain the move. Calls without a prompt or a reply are skipped.
-    fn calls(&self, decision: &Decision, attempt: usize) -> impl Iterator<Item = SentCall<'_>> {
+    fn calls(&self, decision: &TunedDecision, attempt: usize) -> impl Iterator<Item = SentCall<'_>> {
         let (seat, turn) = (decision.seat, decision.record.turn);
         let of_attempt =
             move |line: &&CallLine| line.seat == seat && line.key.turn == turn && line.key.attempt as usize == attempt;
@@ -60,7 +60,7 @@ impl TunedMatch<'_> {
 }
 
 /// Returns true if the reply of a call in the accepted attempt is the played move.
-fn is_played(sent: &SentCall, decision: &Decision) -> bool {
+fn is_played(sent: &SentCall, decision: &TunedDecision) -> bool {
     let call = sent.call;
     if call.verdict != "ok" {
         return false;

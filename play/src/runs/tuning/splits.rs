@@ -1,10 +1,6 @@
 //! Splits into rows for training and for validation, by seed.
 
-use std::collections::HashSet;
-
 use sha2::{Digest as _, Sha256};
-
-use super::rows::TuningRow;
 
 /// Use of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +25,6 @@ impl Split {
         let drawn = hash.iter().take(8).fold(0u64, |n, &byte| n << 8 | u64::from(byte));
         if (drawn as f64) < share * 2f64.powi(64) { Split::Validation } else { Split::Train }
     }
-}
-
-/// Removes the rows for validation whose prompt is also a prompt for training, as different seeds may lead to one
-/// position. Returns their number.
-pub(super) fn remove_shared_prompts(rows: &mut Vec<TuningRow>) -> usize {
-    let (before, train) = (rows.len(), |row: &TuningRow| row.split() == Split::Train);
-    let known: HashSet<[u8; 32]> = rows.iter().filter(|row| train(row)).map(TuningRow::prompt_digest).collect();
-    rows.retain(|row| train(row) || !known.contains(&row.prompt_digest()));
-    before - rows.len()
 }
 
 #[cfg(test)]
