@@ -1,5 +1,7 @@
 //! Connections of a door to its server.
 
+use std::time::Duration;
+
 use axum::http::header::{self, HeaderMap};
 use ludex_client::{Client, Error, Events, LocalConnector, Options};
 
@@ -17,6 +19,8 @@ pub(crate) async fn connect(
         token: bearer(headers),
         client: client.to_owned(),
         local: Some(connector.clone()),
+        // A connection within the process is lost only if the server ends it.
+        patience: Some(Duration::ZERO),
         ..Options::default()
     };
     Client::connect("this server", options).await

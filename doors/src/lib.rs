@@ -19,3 +19,4 @@
 
 mod access;
 pub mod openenv;
+mod websocket;

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, Request, Response, StatusCode};
 use axum::response::{IntoResponse, Json};
 use futures_util::future::Either;
@@ -86,7 +86,9 @@ where
             })
         });
         match upgrade {
-            Some(answer) => Either::Left(ready(Ok::<_, Infallible>(answer.unwrap_or_else(|refusal| refusal)))),
+            Some(answer) => {
+                Either::Left(Either::Left(ready(Ok::<_, Infallible>(answer.unwrap_or_else(|refusal| refusal)))))
+            }
             None => {
                 let api = || json_api::routes(shared.clone(), peer.clone());
                 let routes = match door {
@@ -98,7 +100,10 @@ where
                     }
                     None => programs.of(("", ip), api),
                 };
-                Either::Right(page(request, routes, peer, shared.clone()))
+                match door.is_some() && says(request.headers(), header::UPGRADE, "websocket") {
+                    true => Either::Left(Either::Right(door_socket(request, routes))),
+                    false => Either::Right(page(request, routes, door.is_some(), peer, shared.clone())),
+                }
             }
         }
     });
@@ -156,10 +161,21 @@ impl LastRoutes {
     }
 }
 
+/// Serves a door's request for a WebSocket. Limits of pages do not apply, as for the server's own WebSockets: those of
+/// the in-process connection do. A connection whose request is refused is closed, so that each costs a connection.
+async fn door_socket(request: Request<Incoming>, routes: TowerToHyperService<Router>) -> Result<Answer, Infallible> {
+    let mut answer = routes.call(request).await?;
+    if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+        admission::close_after(&mut answer);
+    }
+    Ok(answer)
+}
+
 /// Serves a page, unless the client has reached a limit.
 async fn page(
     request: Request<Incoming>,
     routes: TowerToHyperService<Router>,
+    is_door: bool,
     peer: Peer,
     shared: Arc<ServerState>,
 ) -> Result<Answer, Infallible> {
@@ -171,7 +187,7 @@ async fn page(
         }
         return Ok(answer);
     }
-    if let Err(refusal) = admission::admit(&request, &peer, &shared).await {
+    if let Err(refusal) = admission::admit(&request, is_door, &peer, &shared).await {
         return Ok(*refusal);
     }
     // Monitoring must work even while the compute pool is busy.
@@ -207,17 +223,13 @@ async fn compute<T: Send + 'static>(
 /// Returns the response to a WebSocket request, or its rejection; `None` for other requests.
 fn upgrade(request: &Request<Incoming>, shared: &ServerState) -> Option<Result<(Encoding, Answer), GuardRejection>> {
     let headers = request.headers();
-    let says = |name, word: &str| {
-        let values = headers.get_all(name).into_iter().filter_map(|v: &HeaderValue| v.to_str().ok());
-        values.flat_map(|v| v.split(',')).any(|w| w.trim().eq_ignore_ascii_case(word))
-    };
     let path = request.uri().path();
-    if !says(header::UPGRADE, "websocket") || !matches!(path, "/" | "/ws") {
+    if !says(headers, header::UPGRADE, "websocket") || !matches!(path, "/" | "/ws") {
         return None;
     }
-    Some(if request.method() != Method::GET || !says(header::CONNECTION, "upgrade") {
+    Some(if request.method() != Method::GET || !says(headers, header::CONNECTION, "upgrade") {
         Err((StatusCode::BAD_REQUEST, "request", "expected GET with the header Connection: Upgrade"))
-    } else if !says(header::SEC_WEBSOCKET_VERSION, "13") {
+    } else if !says(headers, header::SEC_WEBSOCKET_VERSION, "13") {
         Err((StatusCode::UPGRADE_REQUIRED, "version", "expected WebSocket version 13"))
     } else {
         let own =
@@ -231,6 +243,12 @@ fn upgrade(request: &Request<Incoming>, shared: &ServerState) -> Option<Result<(
             checked => checked.map(|key| open(headers, key)),
         }
     })
+}
+
+/// Returns true if a header lists a word.
+fn says(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
+    let values = headers.get_all(name).into_iter().filter_map(|v: &HeaderValue| v.to_str().ok());
+    values.flat_map(|v| v.split(',')).any(|w| w.trim().eq_ignore_ascii_case(word))
 }
 
 /// Logs a rejected request and returns the response.

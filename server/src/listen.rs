@@ -268,8 +268,11 @@ async fn serve(
             }
             Some((stream, peer)) = from_doors.recv() => {
                 let served = http::local::serve(stream, peer, shared.clone());
+                load.fetch_add(1, Ordering::Relaxed);
+                let load = Load(load.clone());
                 connections.spawn_local(async move {
                     served.await;
+                    drop(load);
                     None
                 });
             }

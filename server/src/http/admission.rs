@@ -18,12 +18,17 @@ const COST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 /// Delay before a request beyond the budget is refused. A client that immediately repeats its request then costs little.
 const REFUSAL_DELAY: Duration = Duration::from_millis(250);
 
-/// Checks that the client may request a page now.
+/// Checks that the client may request a page, or make a request to a door, now.
 ///
 /// # Errors
 ///
 /// The response that rejects the request.
-pub(super) async fn admit<B>(request: &Request<B>, peer: &Peer, shared: &ServerState) -> Result<(), Box<Answer>> {
+pub(super) async fn admit<B>(
+    request: &Request<B>,
+    is_door: bool,
+    peer: &Peer,
+    shared: &ServerState,
+) -> Result<(), Box<Answer>> {
     if peer.entry.is_reserved() {
         let token = token::of(request.headers());
         let known = auth::admit(&shared.store, token.as_deref(), false, shared.epoch_ms()).await.is_ok();
@@ -32,7 +37,8 @@ pub(super) async fn admit<B>(request: &Request<B>, peer: &Peer, shared: &ServerS
         }
         peer.entry.welcome(true);
     }
-    match wait_ms(is_costly(request), peer, shared) {
+    // Games of a door are built for its in-process connection, whose limits apply.
+    match wait_ms(!is_door && is_costly(request), peer, shared) {
         None => Ok(()),
         Some(ms) => {
             tokio::time::sleep(REFUSAL_DELAY).await;

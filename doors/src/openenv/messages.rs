@@ -1,0 +1,114 @@
+//! Messages of a session on its WebSocket.
+
+use ludex_client::protocol::spec::Params;
+use serde_json::{Value, json};
+
+use super::arguments::{Arguments, answer};
+use super::environment::Environment;
+use super::failure::Failure;
+use super::rpc;
+
+/// Message of a client.
+#[derive(Debug)]
+enum Request {
+    Reset(Params),
+    Step(Params),
+    State,
+    Mcp(Params),
+    Close,
+}
+
+/// Effect of a message on its session.
+pub(super) enum Outcome {
+    /// The session continues after this reply.
+    Reply(String),
+    /// The session ends after this reply.
+    Last(String),
+    /// The client has closed the session.
+    Closed,
+}
+
+impl Outcome {
+    /// Returns the outcome of a failure.
+    pub(super) fn of(failure: &Failure) -> Self {
+        if failure.ends() { Outcome::Last(failure.message()) } else { Outcome::Reply(failure.message()) }
+    }
+}
+
+/// Executes a message.
+pub(super) async fn execute(environment: &mut Environment, text: &str) -> Outcome {
+    let reply = async {
+        Ok(match read(text)? {
+            Request::Reset(arguments) => {
+                Some(("observation", json!(environment.reset(Arguments::read(arguments)?).await?)))
+            }
+            Request::Step(action) => Some(("observation", json!(environment.step(answer(action)?).await?))),
+            Request::State => Some(("state", environment.state())),
+            Request::Mcp(request) => Some(("mcp", rpc::respond(Value::Object(request)))),
+            Request::Close => None,
+        })
+    };
+    match reply.await {
+        Ok(Some((kind, data))) => Outcome::Reply(json!({ "type": kind, "data": data }).to_string()),
+        Ok(None) => Outcome::Closed,
+        Err(failure) => Outcome::of(&failure),
+    }
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// A text that is not JSON, an unknown type, or an invalid field.
+fn read(text: &str) -> Result<Request, Failure> {
+    let mut message = match serde_json::from_str(text).map_err(|e| Failure::json(&e))? {
+        Value::Object(message) => message,
+        other => return Err(Failure::field("message", "an object with the field type", Some(&other))),
+    };
+    let kind = message.remove("type").unwrap_or(Value::Null);
+    let data = match message.remove("data") {
+        Some(Value::Object(data)) => Some(data),
+        Some(other) => return Err(Failure::field("data", "an object", Some(&other))),
+        None => None,
+    };
+    if let Some((name, value)) = message.iter().next() {
+        return Err(Failure::field(name, "only the fields type and data", Some(value)));
+    }
+    let required = |data: Option<Params>| data.ok_or_else(|| Failure::field("data", "an object", None));
+    let none = |data: Option<Params>, request| match data {
+        Some(data) => Err(Failure::field("data", "no data", Some(&Value::Object(data)))),
+        None => Ok(request),
+    };
+    match kind.as_str() {
+        Some("reset") => Ok(Request::Reset(data.unwrap_or_default())),
+        Some("step") => required(data).map(Request::Step),
+        Some("state") => none(data, Request::State),
+        Some("mcp") => required(data).map(Request::Mcp),
+        Some("close") => none(data, Request::Close),
+        _ => Err(Failure::kind(&kind)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_messages_get_the_codes_of_openenv() {
+        for (text, code) in [
+            ("", "INVALID_JSON"),
+            ("{\"type\":", "INVALID_JSON"),
+            ("[1]", "VALIDATION_ERROR"),
+            ("{}", "UNKNOWN_TYPE"),
+            (r#"{"type":7}"#, "UNKNOWN_TYPE"),
+            (r#"{"type":"jump"}"#, "UNKNOWN_TYPE"),
+            (r#"{"type":"step"}"#, "VALIDATION_ERROR"),
+            (r#"{"type":"step","data":[]}"#, "VALIDATION_ERROR"),
+            (r#"{"type":"reset","data":{},"seed":7}"#, "VALIDATION_ERROR"),
+            (r#"{"type":"state","data":{}}"#, "VALIDATION_ERROR"),
+        ] {
+            let message = read(text).unwrap_err().message();
+            assert!(message.contains(code), "{text}: {message}");
+        }
+        assert!(matches!(read(r#"{"type":"reset"}"#), Ok(Request::Reset(data)) if data.is_empty()));
+    }
+}
