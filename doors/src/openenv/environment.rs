@@ -183,7 +183,7 @@ impl Environment {
             if setup.is_chat() && !is_first {
                 system.clear();
             }
-            legal = names(&self.client, env, batch).await?;
+            legal = names(&self.client, env, batch, seat).await?;
         }
         let metadata = if done { episode.metrics() } else { Params::new() };
         let observation = Observation { system, prompt, legal, seat, refusal, metadata: metadata.clone() };
@@ -198,12 +198,12 @@ fn texts(messages: &[ChatMessage]) -> (String, String) {
 }
 
 /// Returns the names of the legal moves; no names if there are more than a request may list.
-async fn names(client: &Client, env: &Env, batch: &Batch) -> Result<Vec<String>, Failure> {
+async fn names(client: &Client, env: &Env, batch: &Batch, seat: u32) -> Result<Vec<String>, Failure> {
     let Some(Mask::Ids(rows)) = &batch.mask else { return Ok(Vec::new()) };
     let ids = rows.row(0);
     if ids.is_empty() || ids.len() > client.welcome().limits.list_entries as usize {
         return Ok(Vec::new());
     }
     let names = Some(ids.into_iter().map(i64::from).collect());
-    Ok(env.view(ViewEnv { names, ..ViewEnv::default() }).await?.names.unwrap_or_default())
+    Ok(env.view(ViewEnv { names, seat: Some(seat), ..ViewEnv::default() }).await?.names.unwrap_or_default())
 }
