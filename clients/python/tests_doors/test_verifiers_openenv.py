@@ -96,7 +96,8 @@ def test_task_set_plays_unmodified(program: str, model: str, tmp_path: Path) -> 
         (traces,) = tmp_path.glob("outputs/*/traces.jsonl")
         episodes = [json.loads(line) for line in traces.read_text().splitlines()]
         assert len(episodes) == 2
-        rewards = [episode["rewards"]["openenv_reward"] for episode in episodes]
+        played = {episode["task"]["data"]["idx"]: episode["traces"][0] for episode in episodes}
+        rewards = [played[idx]["rewards"]["openenv_reward"]["score"] for idx in range(2)]
         assert expected(server.url) == rewards
 
 
@@ -107,10 +108,10 @@ def expected(url: str) -> list[float]:
         for seed, seat in [(1, 0), (2, 1)]:
             seats = ["random", "random"]
             seats[seat] = "agent"
-            with client.open("tic_tac_toe", seats=seats) as env:
-                state = env.reset(seed)
-                while not state.over:
-                    state = env.step(int(state.legal[0]))
-                value = state.returns[seat]
-                rewards.append((value + 1) / 2 if seat == 0 else value)
+            env = client.open("tic_tac_toe", seats=seats)
+            state = env.reset(seed)
+            while not state.over:
+                state = env.step(int(state.legal[0]))
+            value = state.returns[seat]
+            rewards.append((value + 1) / 2 if seat == 0 else value)
     return rewards
