@@ -11,6 +11,7 @@ mod games;
 mod join;
 mod label;
 mod r#match;
+mod mcp;
 mod measure_anchors;
 mod play;
 mod power;
@@ -38,6 +39,7 @@ fn commands() -> Vec<Command> {
         command("demo", "Run a demo tournament on a local server and rate the agents; start here", demo::run),
         command("serve", "Run the server", serve::run),
         command("join", "Play on a server, with a built-in agent or as a human", join::run),
+        command("mcp", "Let a language model play by tools, over the Model Context Protocol", mcp::run),
         command("games", "List games, explain a game, analyze positions, or print prompts", games::run),
         command("agents", "List, name and check agents", agents::run),
         command("suites", "List suites, or explain a suite", suites::run),

@@ -18,5 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod openenv;
 mod websocket;
