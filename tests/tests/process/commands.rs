@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 mod admin;
 mod agents_file;
 mod llm_stub;
+mod mcp;
 mod measured;
 mod play;
 mod prompt;

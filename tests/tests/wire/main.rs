@@ -9,6 +9,7 @@ mod join;
 mod kit;
 mod ladder;
 mod matches;
+mod mcp;
 mod operators;
 mod secrecy;
 mod session;
