@@ -36,7 +36,7 @@ let url;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "ludex-mcp-"));
   const args = ["serve", "--json", "--listen", "127.0.0.1:0", "--data", join(folder, "store"), "--until-stdin-closes"];
-  server = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  server = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, LUDEX_LOG: "warn" } });
   const [line] = await once(createInterface({ input: server.stdout }), "line");
   url = new URL("/mcp", JSON.parse(line).url.replace("ws:", "http:"));
 });

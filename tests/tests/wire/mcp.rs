@@ -113,8 +113,7 @@ async fn client_is_initialized_and_gets_the_tools() {
     assert_eq!(status, 202);
     let tools = request(&server, "", "tools/list", json!({})).await["tools"].clone();
     let names: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    let expected =
-        ["list_games", "rules", "begin", "join", "position", "play", "resign", "history", "own_games"];
+    let expected = ["list_games", "rules", "begin", "join", "position", "play", "resign", "history", "own_games"];
     assert_eq!(names, expected);
     for tool in tools.as_array().unwrap() {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");

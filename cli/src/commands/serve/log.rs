@@ -29,13 +29,16 @@ pub(super) enum LogFormat {
     Json,
 }
 
-/// Target whose lines at the level `trace` contain frames, and thus tokens.
-const FRAMES: &str = "tungstenite";
+/// Targets with the first level at which their lines contain frames, and thus tokens, or report each request.
+const FRAMES: [(&str, Level); 2] = [("tungstenite", Level::TRACE), ("rmcp", Level::INFO)];
 
 /// Starts logging to standard error. `LUDEX_LOG` sets the filter (default: `info`). Frames are never logged.
 pub(super) fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "info".into());
-    let frames = filter_fn(|of| of.target().split("::").next() != Some(FRAMES) || *of.level() < Level::TRACE);
+    let frames = filter_fn(|of| {
+        let own = |(target, _): &&(&str, Level)| of.target().split("::").next() == Some(*target);
+        FRAMES.iter().find(own).is_none_or(|(_, first)| of.level() < first)
+    });
     let limiter = LogLimiter::default();
     let lines = fmt::layer().with_writer(std::io::stderr);
     let lines = match format {
