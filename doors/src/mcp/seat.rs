@@ -152,6 +152,9 @@ impl Seat {
             client.request(ClientMessage::Leave(Leave { join })).await?;
             self.shared.end("left the queue".to_owned());
         }
+        let mut changes = self.shared.state.subscribe();
+        let ended = changes.wait_for(|state| seats.iter().all(|key| !state.starts.contains_key(key)));
+        let _ = tokio::time::timeout(MAX_WAIT, ended).await;
         self.position(id, false, None).await
     }
 
@@ -188,8 +191,8 @@ impl Seat {
         self.shared.state.send_modify(|state| state.refuse(turn, &refused));
         let left = refused.tries_left;
         let text = match &refused.applied_policy {
-            Some(_) => format!("{} No tries are left; the server decides the turn.", refused.message),
-            None => format!("{} Play another move; tries left: {left}.", refused.message),
+            Some(_) => format!("{}; no tries are left, so the server decides the turn", refused.message),
+            None => format!("{}; play another move (tries left: {left})", refused.message),
         };
         let reply = ToolReply::default().with("id", id).with("verdict", refused.code).with("message", refused.message);
         reply.with("tries_left", left).with("issues", refused.issues).text(text).into_error()
