@@ -23,7 +23,7 @@ pub fn doors() -> Vec<Door> {
 
 #[cfg(feature = "mcp")]
 fn mcp_door() -> Door {
-    let games = mcp::Games::default();
+    let games = mcp::McpGames::default();
     Door {
         prefix: mcp::PREFIX,
         body_bytes: mcp::BODY_BYTES,

@@ -24,7 +24,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
-use self::calls::Game;
+use self::calls::PlayedGame;
 use self::handles::Handles;
 use self::server::McpServer;
 
@@ -36,10 +36,10 @@ pub const BODY_BYTES: u64 = 512 << 10;
 
 /// Games of all callers of a server.
 #[derive(Clone, Default)]
-pub struct Games(Arc<Handles<Game>>);
+pub struct McpGames(Arc<Handles<PlayedGame>>);
 
 /// Returns the routes for one HTTP connection. `games` is shared by all connections of a server.
-pub fn routes(connector: LocalConnector, games: Games) -> Router {
+pub fn routes(connector: LocalConnector, games: McpGames) -> Router {
     let options = Options { local: Some(connector), ..Options::default() };
     let server = McpServer::new("this server", options, games);
     // Without sessions, so that clients cost no memory between requests. The server in front checks Host and Origin.
@@ -58,7 +58,7 @@ pub fn routes(connector: LocalConnector, games: Games) -> Router {
 /// # Errors
 /// The client does not speak the protocol, or standard output is closed.
 pub async fn serve_stdio(url: &str, options: Options) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let server = McpServer::new(url, options, Games::default());
+    let server = McpServer::new(url, options, McpGames::default());
     let (input, output) = rmcp::transport::io::stdio_pipes();
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(BODY_BYTES as usize);
     server.serve(transport).await?.waiting().await?;

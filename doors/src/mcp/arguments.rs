@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Arguments of `list_games`. All conditions must hold.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ListGames {
+pub(super) struct ListGamesArguments {
     /// Part of the id or the title of a game
     pub text: Option<String>,
     /// Number of players that can play the game
@@ -25,7 +25,7 @@ pub(super) struct ListGames {
 /// Arguments of `rules`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Rules {
+pub(super) struct RulesArguments {
     /// Id of a game, or a game with parameters such as "breakthrough(rows=8,columns=3)"
     pub game: String,
 }
@@ -33,14 +33,14 @@ pub(super) struct Rules {
 /// Arguments of `begin`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Begin {
+pub(super) struct BeginArguments {
     /// Id of a game, or a game with parameters such as "breakthrough(rows=8,columns=3)"
     pub game: String,
     /// Agent of the server for all other seats, such as "random", "anchor level=1" or "mcts sims=100"; or a list with one
     /// agent for each other seat, in seat order. Default: "random"
-    pub opponent: Option<OneOrMany>,
+    pub opponent: Option<AgentNames>,
     /// Your seat, by number from 0 or by name such as "white". Default: 0
-    pub seat: Option<SeatName>,
+    pub seat: Option<SeatChoice>,
     /// Seed of the game, from 0 to 2^53. The same seed gives the same game. Default: drawn by the server
     pub seed: Option<u64>,
     /// Settings of the prompts by name, such as {"history": 8}. Default: one conversation for the whole game
@@ -51,15 +51,15 @@ pub(super) struct Begin {
 /// Arguments of `join`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Join {
+pub(super) struct JoinArguments {
     /// Game of the match: an id, or a game with parameters. Required unless there is a run
     pub game: Option<String>,
     /// Agents of the server for the other seats, as `opponent` of `begin`. Default: other clients in the queue
-    pub against: Option<OneOrMany>,
+    pub against: Option<AgentNames>,
     /// Queue to wait in; clients of equal game, queue and clock meet. Default: "open"
     pub queue: Option<String>,
     /// Your seat, by number from 0 or by name. Default: drawn by the server
-    pub seat: Option<SeatName>,
+    pub seat: Option<SeatChoice>,
     /// True for a rated match. Default: false
     #[serde(default)]
     pub rated: bool,
@@ -89,7 +89,7 @@ pub(super) struct Join {
 /// Arguments of `position`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Position {
+pub(super) struct PositionArguments {
     /// Id of the game, from `begin` or `join`
     pub id: String,
     /// Form of a picture of the position. Default: no picture
@@ -102,7 +102,7 @@ pub(super) struct Position {
 /// Arguments of `play`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Play {
+pub(super) struct PlayArguments {
     /// Id of the game, from `begin` or `join`
     pub id: String,
     /// Your answer: a move as it stands in the list of legal moves, or a whole answer in the requested form
@@ -112,7 +112,7 @@ pub(super) struct Play {
 /// Arguments of `resign`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Resign {
+pub(super) struct ResignArguments {
     /// Id of the game, from `begin` or `join`
     pub id: String,
 }
@@ -120,7 +120,7 @@ pub(super) struct Resign {
 /// Arguments of `history`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct History {
+pub(super) struct HistoryArguments {
     /// Id of the game, from `begin` or `join`
     pub id: String,
 }
@@ -128,12 +128,12 @@ pub(super) struct History {
 /// Arguments of `own_games`, of which there are none.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct OwnGames {}
+pub(super) struct OwnGamesArguments {}
 
 /// Text, or a list of texts.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub(super) enum OneOrMany {
+pub(super) enum AgentNames {
     One(String),
     Many(Vec<String>),
 }
@@ -141,7 +141,7 @@ pub(super) enum OneOrMany {
 /// Number or name of a seat.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub(super) enum SeatName {
+pub(super) enum SeatChoice {
     Number(u32),
     Name(String),
 }

@@ -10,27 +10,30 @@ use ludex_client::protocol::spec::{Params, Spec};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::arguments::{Begin, History, Join, ListGames, OwnGames, PictureForm, Play, Position, Resign, Rules};
+use super::arguments::{
+    BeginArguments, HistoryArguments, JoinArguments, ListGamesArguments, OwnGamesArguments, PictureForm, PlayArguments,
+    PositionArguments, ResignArguments, RulesArguments,
+};
 use super::handles::Ends;
 use super::practice::Practice;
 use super::reply::{ToolReply, ToolResult, failure};
-use super::seat::Seat;
+use super::seat::MatchSeat;
 use super::server::{Caller, McpServer};
 
 /// Agent name of a caller that sets none.
 const NAME: &str = "mcp";
 
-/// Game of a caller.
-pub(super) enum Game {
+/// PlayedGame of a caller.
+pub(super) enum PlayedGame {
     Practice(Practice),
-    Seat(Seat),
+    Seat(MatchSeat),
 }
 
-impl Ends for Game {
+impl Ends for PlayedGame {
     fn is_over(&self) -> bool {
         match self {
-            Game::Practice(game) => game.is_over(),
-            Game::Seat(seat) => seat.is_over(),
+            PlayedGame::Practice(game) => game.is_over(),
+            PlayedGame::Seat(seat) => seat.is_over(),
         }
     }
 }
@@ -52,13 +55,13 @@ impl McpServer {
             "play" => self.play(caller, arguments).await,
             "resign" => self.resign(caller, arguments).await,
             "history" => self.history(caller, arguments).await,
-            "own_games" => read(arguments).map(|OwnGames {}| self.own_games(caller)),
+            "own_games" => read(arguments).map(|OwnGamesArguments {}| self.own_games(caller)),
             _ => return None,
         })
     }
 
     async fn list_games(&self, caller: &Caller, arguments: Map<String, Value>) -> ToolResult {
-        let ListGames { text, players, information, chance, dynamics } = read(arguments)?;
+        let ListGamesArguments { text, players, information, chance, dynamics } = read(arguments)?;
         let filter = json!({
             "text": text, "players": players, "information": information, "chance": chance, "dynamics": dynamics,
         });
@@ -75,7 +78,7 @@ impl McpServer {
     }
 
     async fn rules(&self, caller: &Caller, arguments: Map<String, Value>) -> ToolResult {
-        let Rules { game } = read(arguments)?;
+        let RulesArguments { game } = read(arguments)?;
         let spec = self.describe(caller, &game).await?;
         let text = spec.text.as_deref().unwrap_or_default();
         let anchors: Vec<String> = spec.anchors.iter().map(|anchor| format!("anchor level={}", anchor.level)).collect();
@@ -87,16 +90,16 @@ impl McpServer {
     }
 
     async fn begin(&self, caller: &Caller, arguments: Map<String, Value>) -> ToolResult {
-        let arguments: Begin = read(arguments)?;
+        let arguments: BeginArguments = read(arguments)?;
         self.admit(caller)?;
         let (client, _) = self.connect(caller, self.options.agent.clone(), false).await?;
         let game = Practice::begin(client, arguments).await?;
-        let (id, game) = self.insert(caller, Game::Practice(game))?;
+        let (id, game) = self.insert(caller, PlayedGame::Practice(game))?;
         position(&game, &id, true, None).await
     }
 
     async fn join(&self, caller: &Caller, arguments: Map<String, Value>) -> ToolResult {
-        let arguments: Join = read(arguments)?;
+        let arguments: JoinArguments = read(arguments)?;
         let known = self.options.agent.as_ref().map(|agent| agent.name.clone());
         let name = arguments.name.clone().or(known).unwrap_or_else(|| NAME.to_owned());
         if !is_agent_name(&name) {
@@ -108,38 +111,38 @@ impl McpServer {
         self.admit(caller)?;
         let agent = AgentId { name, kind: Some(AgentKind::Llm), model: arguments.model.clone(), ..AgentId::default() };
         let (client, events) = self.connect(caller, Some(agent), arguments.resume).await?;
-        let seat = Seat::take(client, events, arguments).await?;
-        let (id, game) = self.insert(caller, Game::Seat(seat))?;
+        let seat = MatchSeat::take(client, events, arguments).await?;
+        let (id, game) = self.insert(caller, PlayedGame::Seat(seat))?;
         position(&game, &id, true, None).await
     }
 
     async fn position(&self, caller: &Caller, arguments: Map<String, Value>) -> ToolResult {
-        let Position { id, picture, full } = read(arguments)?;
+        let PositionArguments { id, picture, full } = read(arguments)?;
         let game = self.game(caller, &id)?;
         position(&game, &id, full, picture).await
     }
 
     async fn play(&self, caller: &Caller, arguments: Map<String, Value>) -> ToolResult {
-        let Play { id, answer } = read(arguments)?;
+        let PlayArguments { id, answer } = read(arguments)?;
         match &*self.game(caller, &id)? {
-            Game::Practice(game) => game.answer(&id, answer.into_text()).await,
-            Game::Seat(seat) => seat.answer(&id, &answer.into_text()).await,
+            PlayedGame::Practice(game) => game.answer(&id, answer.into_text()).await,
+            PlayedGame::Seat(seat) => seat.answer(&id, &answer.into_text()).await,
         }
     }
 
     async fn resign(&self, caller: &Caller, arguments: Map<String, Value>) -> ToolResult {
-        let Resign { id } = read(arguments)?;
+        let ResignArguments { id } = read(arguments)?;
         match &*self.game(caller, &id)? {
-            Game::Practice(game) => game.resign(&id).await,
-            Game::Seat(seat) => seat.resign(&id).await,
+            PlayedGame::Practice(game) => game.resign(&id).await,
+            PlayedGame::Seat(seat) => seat.resign(&id).await,
         }
     }
 
     async fn history(&self, caller: &Caller, arguments: Map<String, Value>) -> ToolResult {
-        let History { id } = read(arguments)?;
+        let HistoryArguments { id } = read(arguments)?;
         Ok(match &*self.game(caller, &id)? {
-            Game::Practice(game) => game.history(&id).await,
-            Game::Seat(seat) => seat.history(&id),
+            PlayedGame::Practice(game) => game.history(&id).await,
+            PlayedGame::Seat(seat) => seat.history(&id),
         })
     }
 
@@ -147,10 +150,10 @@ impl McpServer {
     fn own_games(&self, caller: &Caller) -> ToolReply {
         let is_shared = caller.token.is_none() && self.options.local.is_some();
         let own = if is_shared { Vec::new() } else { self.games.0.all(caller.token.as_deref()) };
-        let entry = |(id, game): (String, Arc<Game>)| {
+        let entry = |(id, game): (String, Arc<PlayedGame>)| {
             let name = match &*game {
-                Game::Practice(game) => game.game().to_owned(),
-                Game::Seat(seat) => seat.game(),
+                PlayedGame::Practice(game) => game.game().to_owned(),
+                PlayedGame::Seat(seat) => seat.game(),
             };
             json!({ "id": id, "game": name, "over": game.is_over() })
         };
@@ -168,13 +171,13 @@ impl McpServer {
         self.games.0.admit(caller.token.as_deref()).map_err(|why| failure("limit", why))
     }
 
-    fn insert(&self, caller: &Caller, game: Game) -> Result<(String, Arc<Game>), ToolReply> {
+    fn insert(&self, caller: &Caller, game: PlayedGame) -> Result<(String, Arc<PlayedGame>), ToolReply> {
         let game = Arc::new(game);
         let inserted = self.games.0.insert(caller.token.as_deref(), game.clone());
         inserted.map(|id| (id, game)).map_err(|error| failure("internal", error.to_string()))
     }
 
-    fn game(&self, caller: &Caller, id: &str) -> Result<Arc<Game>, ToolReply> {
+    fn game(&self, caller: &Caller, id: &str) -> Result<Arc<PlayedGame>, ToolReply> {
         let known = self.games.0.get(caller.token.as_deref(), id);
         known.ok_or_else(|| {
             failure(
@@ -185,10 +188,10 @@ impl McpServer {
     }
 }
 
-async fn position(game: &Game, id: &str, full: bool, picture: Option<PictureForm>) -> ToolResult {
+async fn position(game: &PlayedGame, id: &str, full: bool, picture: Option<PictureForm>) -> ToolResult {
     match game {
-        Game::Practice(game) => game.position(id, full, picture).await,
-        Game::Seat(seat) => seat.position(id, full, picture).await,
+        PlayedGame::Practice(game) => game.position(id, full, picture).await,
+        PlayedGame::Seat(seat) => seat.position(id, full, picture).await,
     }
 }
 

@@ -10,14 +10,14 @@ const MAX_ENTRY_BYTES: usize = 16 << 10;
 
 /// Texts in order of time.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(super) struct SeenHistory {
     entries: VecDeque<String>,
     bytes: usize,
     /// Number of all entries, including the dropped ones.
     count: usize,
 }
 
-impl History {
+impl SeenHistory {
     /// Adds an entry.
     pub fn push(&mut self, mut entry: String) {
         entry.truncate(entry.floor_char_boundary(MAX_ENTRY_BYTES));
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn oldest_entries_are_dropped() {
-        let mut history = History::default();
+        let mut history = SeenHistory::default();
         for k in 0..100 {
             history.push(format!("{k}{}", "é".repeat(MAX_ENTRY_BYTES)));
         }

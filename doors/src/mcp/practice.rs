@@ -13,8 +13,8 @@ use ludex_client::{Client, Env};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::arguments::{Begin, OneOrMany, PictureForm, SeatName};
-use super::history::History;
+use super::arguments::{AgentNames, BeginArguments, PictureForm, SeatChoice};
+use super::history::SeenHistory;
 use super::reply::{ToolReply, ToolResult, failure};
 
 /// Game of one seat against agents of the server.
@@ -35,7 +35,7 @@ struct PracticeState {
     /// Text view of the position.
     text: String,
     returns: Vec<f64>,
-    history: History,
+    history: SeenHistory,
 }
 
 impl Practice {
@@ -43,9 +43,9 @@ impl Practice {
     ///
     /// # Errors
     /// Those of `open` and `reset`, a wrong seat, or a wrong number of opponents.
-    pub async fn begin(client: Client, arguments: Begin) -> Result<Self, ToolReply> {
+    pub async fn begin(client: Client, arguments: BeginArguments) -> Result<Self, ToolReply> {
         let spec = client.describe(&arguments.game, Params::new(), false).await?;
-        let seat = seat_of(&spec, arguments.seat.as_ref().unwrap_or(&SeatName::Number(0)))?;
+        let seat = seat_of(&spec, arguments.seat.as_ref().unwrap_or(&SeatChoice::Number(0)))?;
         let mut seats = agents(&spec, arguments.opponent.as_ref())?;
         seats.insert(seat, "agent".to_owned());
         let mut prompt = arguments.prompt;
@@ -68,7 +68,7 @@ impl Practice {
             messages: None,
             text: String::new(),
             returns: Vec::new(),
-            history: History::default(),
+            history: SeenHistory::default(),
         };
         let is_over = state.show(&batch);
         Ok(Practice { spec: Box::new(spec), seat, open, is_over: AtomicBool::new(is_over), state: Mutex::new(state) })
@@ -206,12 +206,12 @@ fn refused(reply: ToolReply, read: &ReadAnswer) -> ToolReply {
 ///
 /// # Errors
 /// The game has no such seat.
-pub(super) fn seat_of(spec: &Spec, seat: &SeatName) -> Result<usize, ToolReply> {
+pub(super) fn seat_of(spec: &Spec, seat: &SeatChoice) -> Result<usize, ToolReply> {
     let (found, got) = match seat {
-        SeatName::Number(number) => {
+        SeatChoice::Number(number) => {
             (Some(*number as usize).filter(|&seat| seat < spec.seats.len()), number.to_string())
         }
-        SeatName::Name(name) => (spec.seats.iter().position(|known| known == name), format!("{name:?}")),
+        SeatChoice::Name(name) => (spec.seats.iter().position(|known| known == name), format!("{name:?}")),
     };
     let (game, last, names) = (&spec.game, spec.seats.len().saturating_sub(1), spec.seats.join(", "));
     found.ok_or_else(|| {
@@ -223,13 +223,13 @@ pub(super) fn seat_of(spec: &Spec, seat: &SeatName) -> Result<usize, ToolReply> 
 ///
 /// # Errors
 /// The number of agents is wrong.
-fn agents(spec: &Spec, opponent: Option<&OneOrMany>) -> Result<Vec<String>, ToolReply> {
+fn agents(spec: &Spec, opponent: Option<&AgentNames>) -> Result<Vec<String>, ToolReply> {
     let others = spec.seats.len().saturating_sub(1);
     match opponent {
         None => Ok(vec!["random".to_owned(); others]),
-        Some(OneOrMany::One(agent)) => Ok(vec![agent.clone(); others]),
-        Some(OneOrMany::Many(agents)) if agents.len() == others => Ok(agents.clone()),
-        Some(OneOrMany::Many(agents)) => Err(failure(
+        Some(AgentNames::One(agent)) => Ok(vec![agent.clone(); others]),
+        Some(AgentNames::Many(agents)) if agents.len() == others => Ok(agents.clone()),
+        Some(AgentNames::Many(agents)) => Err(failure(
             "bad_shape",
             format!(
                 "opponent: expected an agent for each of the {others} other seats of {}, got {}",

@@ -27,7 +27,7 @@ const MOVE_MS: u64 = 300_000;
 const MAX_LEGAL: usize = 512;
 
 /// Seat in a match, or in the matches of a run one after another.
-pub(super) struct Seat {
+pub(super) struct MatchSeat {
     shared: Arc<Shared>,
 }
 
@@ -40,19 +40,19 @@ struct Shared {
     enrol: Option<Enrol>,
 }
 
-impl Drop for Seat {
+impl Drop for MatchSeat {
     fn drop(&mut self) {
         // Closes the connection, which ends the reader too.
         self.shared.client.lock().take();
     }
 }
 
-impl Seat {
+impl MatchSeat {
     /// Takes a seat: joins a match, enrolls in a run, or resumes the seats that are reserved for the agent name.
     ///
     /// # Errors
     /// Those of `join` and `enrol`, or contradictory arguments.
-    pub async fn take(client: Client, events: Events, arguments: arguments::Join) -> Result<Self, ToolReply> {
+    pub async fn take(client: Client, events: Events, arguments: arguments::JoinArguments) -> Result<Self, ToolReply> {
         let request = request(&client, &arguments).await?;
         let enrol = match &request {
             Some(ClientMessage::Enrol(enrol)) => Some((**enrol).clone()),
@@ -66,7 +66,7 @@ impl Seat {
         let shared =
             Arc::new(Shared { client: Mutex::new(Some(client.clone())), state: watch::Sender::new(state), enrol });
         tokio::spawn(read(shared.clone(), events));
-        let seat = Seat { shared };
+        let seat = MatchSeat { shared };
         if let Some(request) = request {
             match client.request(request).await? {
                 ServerMessage::Joined(joined) => seat.shared.state.send_modify(|state| state.join = Some(joined.join)),
@@ -251,7 +251,7 @@ fn move_of(answer: &str) -> String {
 }
 
 /// Returns the request for a seat; `None` to resume reserved seats.
-async fn request(client: &Client, arguments: &arguments::Join) -> Result<Option<ClientMessage>, ToolReply> {
+async fn request(client: &Client, arguments: &arguments::JoinArguments) -> Result<Option<ClientMessage>, ToolReply> {
     let mut views = vec![MatchView::Text, MatchView::Texts];
     views.extend(arguments.pictures.then_some(MatchView::Picture));
     match (&arguments.game, &arguments.run) {
@@ -271,15 +271,15 @@ async fn join(
     client: &Client,
     game: &str,
     views: Vec<MatchView>,
-    arguments: &arguments::Join,
+    arguments: &arguments::JoinArguments,
 ) -> Result<Join, ToolReply> {
     let seat = match &arguments.seat {
         Some(seat) => Some(seat_of(&client.describe(game, Params::new(), false).await?, seat)? as u32),
         None => None,
     };
     let against = arguments.against.clone().map(|agents| match agents {
-        arguments::OneOrMany::One(agent) => vec![agent],
-        arguments::OneOrMany::Many(agents) => agents,
+        arguments::AgentNames::One(agent) => vec![agent],
+        arguments::AgentNames::Many(agents) => agents,
     });
     let clock = match arguments.move_seconds {
         Some(0) => Clock::default(),

@@ -8,7 +8,7 @@ use ludex_client::protocol::message::{
 };
 use serde_json::{Value, json};
 
-use super::history::History;
+use super::history::SeenHistory;
 
 /// Match and seat. A client has one seat of a match, or several in some suites.
 type SeatKey = (String, u32);
@@ -23,7 +23,7 @@ pub(super) struct SeatState {
     pub starts: BTreeMap<SeatKey, Box<MatchStart>>,
     /// Pending turns.
     pub turns: BTreeMap<SeatKey, Box<TurnFrame>>,
-    pub history: History,
+    pub history: SeenHistory,
     /// Number of entries of the history that replies have shown.
     pub shown: usize,
     /// Result of the last match.

@@ -14,7 +14,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::tools::tools;
-use super::{Games, resources};
+use super::{McpGames, resources};
 use crate::access::bearer;
 
 /// Words for the model about the tools.
@@ -27,7 +27,7 @@ const INSTRUCTIONS: &str = "Play games on a Ludex server. Begin a game with `beg
 pub(super) struct McpServer {
     url: Arc<str>,
     pub options: Options,
-    pub games: Games,
+    pub games: McpGames,
 }
 
 /// Sender of a request.
@@ -37,7 +37,7 @@ pub(super) struct Caller {
 
 impl McpServer {
     /// Creates a server whose games are played on the game server at `url`.
-    pub fn new(url: &str, options: Options, games: Games) -> Self {
+    pub fn new(url: &str, options: Options, games: McpGames) -> Self {
         McpServer { url: url.into(), options, games }
     }
 

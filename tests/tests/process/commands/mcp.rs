@@ -107,7 +107,7 @@ fn game_is_played_over_standard_input_with_a_server_of_its_own() {
     assert!(out(&["verify", file.to_str().unwrap()]).contains("2 episodes verified"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn run_of_a_suite_is_played_over_standard_input() {
     let server = Server::start(|_| {}).await;
     let url = format!("ws://{}", server.address);
@@ -124,7 +124,7 @@ async fn run_of_a_suite_is_played_over_standard_input() {
     server.stop().stopped().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn another_program_resumes_the_seat_of_an_ended_one() {
     let server = Server::start(|_| {}).await;
     let url = format!("ws://{}", server.address);
