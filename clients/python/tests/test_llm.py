@@ -10,7 +10,14 @@ import pytest
 
 import ludex
 import ludex.aio
-from ludex.llm import AsyncEpisode, Episode, Reward
+from ludex.llm import (
+    AsyncEpisode,
+    AsyncSelfPlayEpisode,
+    Episode,
+    Reward,
+    SelfPlayEpisode,
+    seed_rows,
+)
 
 BAD = "I would rather not say."
 CHANCE_STARTS = ["texas_holdem", "bargaining", "negotiation", "kuhn_poker"]
@@ -209,3 +216,74 @@ def test_rules_need_no_position(client: ludex.Client) -> None:
         assert "## The rules" in text
         assert "## Your answer" in text
     assert ludex.rules("chess", client=client, rules="short") != ludex.rules("chess", client=client)
+
+
+def test_models_play_each_other(client: ludex.Client) -> None:
+    with SelfPlayEpisode(client, "tic_tac_toe", seed=1, tries=2) as episode:
+        assert (episode.seats, episode.waiting) == ([0, 1], [0])
+        assert episode.answer({0: "x(1,1)"})[0].ok
+        assert episode.waiting == [1]
+        with pytest.raises(ValueError, match=r"expected seats \[1\]"):
+            episode.answer({0: "x(0,0)"})
+        for text in ("o(0,0)", "x(0,1)", "o(2,2)", "x(2,1)"):
+            (seat,) = episode.waiting
+            assert episode.answer({seat: text})[seat].ok
+        assert episode.over
+        assert [episode.reward(seat) for seat in (0, 1)] == [1, -1]
+        roles = [message["role"] for message in episode.messages(1)]
+        assert roles == ["system", "user", "assistant", "user", "assistant"]
+        assert episode.metrics(1)["moves"] == 2
+        episode.reset(2)
+        for _ in range(2):
+            episode.answer({0: BAD})
+        assert [episode.reward(seat) for seat in (0, 1)] == [-1, 1]
+        assert [episode.metrics(seat)["forfeit"] for seat in (0, 1)] == [1, 0]
+    with pytest.raises(ValueError, match="seat 'agent'"):
+        SelfPlayEpisode(client, "tic_tac_toe", ["random", "random"])
+
+
+def test_legal_answers_of_a_joint_turn_stay_pending(client: ludex.Client) -> None:
+    with SelfPlayEpisode(client, "iterated_prisoners_dilemma(num_repetitions=2)") as episode:
+        assert episode.waiting == [0, 1]
+        before = episode.messages(0)
+        reads = episode.answer({0: "Defect", 1: BAD})
+        assert [reads[seat].verdict for seat in (0, 1)] == ["ok", "unparsed"]
+        assert (episode.waiting, episode.messages(0)) == ([1], before)
+        assert BAD in episode.messages(1)[-1]["content"]
+        episode.answer({1: "Cooperate"})
+        assert episode.waiting == [0, 1]
+        assert [message["role"] for message in episode.messages(0)] == [
+            *("system", "user", "assistant", "user")
+        ]
+        assert episode.env.snapshot()
+        counts = [episode.metrics(seat) for seat in (0, 1)]
+        assert [(one["moves"], one["unparsed"]) for one in counts] == [(1, 0), (1, 1)]
+
+
+def test_async_self_play_equals_self_play(client: ludex.Client) -> None:
+    line = ["x(1,1)", "o(0,0)", "x(0,1)", "o(2,2)", "x(2,1)"]
+
+    async def run() -> list[list[dict[str, str]]]:
+        async with (
+            await ludex.aio.connect(client._session.urls) as own,
+            await AsyncSelfPlayEpisode.open(own, "tic_tac_toe", seed=1) as episode,
+        ):
+            for text in line:
+                await episode.answer({episode.waiting[0]: text})
+            assert episode.over
+            return [episode.messages(seat) for seat in (0, 1)]
+
+    with SelfPlayEpisode(client, "tic_tac_toe", seed=1) as episode:
+        for text in line:
+            episode.answer({episode.waiting[0]: text})
+        assert asyncio.run(run()) == [episode.messages(seat) for seat in (0, 1)]
+
+
+def test_splits_have_no_seed_in_common() -> None:
+    train, held_out = seed_rows(6), seed_rows(6, "eval")
+    assert [tuple(row.values()) for row in train[:3]] == [(0, 0), (0, 1), (1, 0)]
+    assert seed_rows(4, first=2) == train[2:]
+    assert not {row["seed"] for row in train} & {row["seed"] for row in held_out}
+    assert [row["seat"] for row in seed_rows(4, players=3)] == [0, 1, 2, 0]
+    with pytest.raises(ValueError, match="split"):
+        seed_rows(1, "test")  # type: ignore[arg-type]

@@ -2,7 +2,9 @@
 
 An :class:`Episode` is one game of a model against agents of the server. It has the conversation as
 messages, reads the answers of the model, and computes the reward. Adapters of training libraries
-are built on it. :class:`AsyncEpisode` has the same methods as coroutines.
+are built on it. A :class:`SelfPlayEpisode` has models on several seats. :class:`AsyncEpisode` and
+:class:`AsyncSelfPlayEpisode` have the same methods as coroutines. :func:`seed_rows` splits seeds
+for training and evaluation.
 
 ::
 
@@ -12,8 +14,17 @@ are built on it. :class:`AsyncEpisode` has the same methods as coroutines.
         print(episode.reward, episode.metrics)
 """
 
-from .async_episode import AsyncEpisode
+from .async_episode import AsyncEpisode, AsyncSelfPlayEpisode
 from .episode import Episode
 from .reward import Reward
+from .seeds import seed_rows
+from .self_play import SelfPlayEpisode
 
-__all__ = ["AsyncEpisode", "Episode", "Reward"]
+__all__ = [
+    "AsyncEpisode",
+    "AsyncSelfPlayEpisode",
+    "Episode",
+    "Reward",
+    "SelfPlayEpisode",
+    "seed_rows",
+]

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 from ..answers import ReadAnswer
 from ..client import Client
-from ..env import State
-from ..errors import LudexError
 from ..spec import Spec
+from .base import BaseEpisode
+from .conversation import Conversation
 from .reward import Reward
 
-NO_ANSWER = "(no answer)"
-"""Content of an empty answer in the conversation, because endpoints reject empty messages."""
 
-
-class Episode:
+class Episode(BaseEpisode):
     """An episode of a language model; :meth:`reset` starts the next one in the same environment.
 
     Attributes:
@@ -64,21 +60,20 @@ class Episode:
             LudexError: as :meth:`ludex.Client.open` and :meth:`ludex.Env.reset`.
             ValueError: ``tries`` is below 1.
         """
-        if tries < 1:
-            raise ValueError(f"tries: expected at least 1, got {tries}")
-        self.seat, self.tries, self._opponents = seat, tries, opponents
-        self._reward = Reward() if reward is None else reward
-        self._chat = settings.setdefault("prompting", "chat") == "chat"
-        spec = client.describe(game, params)
-        self.env = client.open(
+        self._opponents = opponents
+        seats = _seats(client.describe(game, params), seat, opponents)
+        super().__init__(
+            client,
             game,
             params,
-            seats=_seats(spec, seat, opponents),
-            views=["prompt"],
-            prompt=settings,
+            seats,
+            tries=tries,
+            reward=reward,
+            settings=settings,
             max_steps=max_steps,
             record=record,
         )
+        self.seat = seat
         try:
             self.reset(seed)
         except BaseException:
@@ -95,15 +90,9 @@ class Episode:
         Raises:
             LudexError: as :meth:`ludex.Env.reset`.
         """
-        spec = self.env.spec
-        seats = None if seat is None else _seats(spec, seat, self._opponents)
-        state = self.env.reset(seed, seats=seats)
+        seats = None if seat is None else _seats(self.spec, seat, self._opponents)
+        self._start(seed, seats)
         self.seat = self.seat if seat is None else seat
-        self.seed, self._forfeit, self._refused = seed, False, 0
-        self._counts = dict.fromkeys(("moves", "illegal", "unparsed", "empty"), 0)
-        self._last: ReadAnswer | None = None
-        self._messages: list[dict[str, str]] = []
-        self._show(state)
 
     def answer(self, text: str) -> ReadAnswer:
         """Play the answer of the model, and return it as read.
@@ -114,34 +103,7 @@ class Episode:
         Raises:
             LudexError: ``env_over``: the episode is over; ``too_large``: the text is too long.
         """
-        if self.over:
-            raise LudexError("env_over", "the episode is over; call reset() for the next one")
-        state = self.env.step(answer=text)
-        read = state.answer
-        if read is None:
-            raise LudexError("protocol", "expected an answer in the reply to a step with an answer")
-        self._last = read
-        if read.ok:
-            self._counts["moves"] += 1
-            self._refused = 0
-        else:
-            self._counts[read.verdict] += 1
-            self._refused += 1
-            self._forfeit = self._refused >= self.tries
-        if self._chat:
-            content = text if text.strip() else NO_ANSWER
-            self._messages.append({"role": "assistant", "content": content})
-        self._show(state)
-        return read
-
-    def close(self) -> None:
-        """Free the environment on the server. Safe to call twice."""
-        self.env.close()
-
-    @property
-    def spec(self) -> Spec:
-        """The game."""
-        return self.env.spec
+        return self._step({self.seat: text})[self.seat]
 
     @property
     def messages(self) -> list[dict[str, str]]:
@@ -149,32 +111,28 @@ class Episode:
 
         After the end of an episode the last message is the model's, in a conversation.
         """
-        return [dict(message) for message in self._messages]
+        return [dict(message) for message in self._talk.messages]
 
     @property
     def system(self) -> str:
         """The rules, the notation of moves and the form of the reply: the system message."""
-        return self._messages[0]["content"]
+        return self._talk.messages[0]["content"]
 
     @property
     def question(self) -> str:
         """The position and the refused answers of the turn; empty at the end."""
-        return "" if self.over else self._messages[-1]["content"]
+        return "" if self.over else self._talk.messages[-1]["content"]
 
     @property
     def refusal(self) -> str:
         """Words for the model about its refused answers in this turn; empty without any."""
-        return self._last.message if self._last is not None else ""
-
-    @property
-    def over(self) -> bool:
-        """True if the game is over, was truncated, or the model has used up its tries."""
-        return self._state.over or self._forfeit
+        last = self._talk.last
+        return last.message if last is not None else ""
 
     @property
     def refused(self) -> int:
         """Number of refused answers in the episode."""
-        return self._counts["illegal"] + self._counts["unparsed"] + self._counts["empty"]
+        return self._talk.refused
 
     @property
     def value(self) -> float:
@@ -182,13 +140,12 @@ class Episode:
 
         An episode that the model forfeits or does not finish has the game's least return.
         """
-        finished = self._state.over and not self._forfeit
-        return self._state.returns[self.seat] if finished else self.spec.min_return
+        return self._value(self.seat)
 
     @property
     def reward(self) -> float:
         """The reward; before the end, that of an episode that the model does not finish."""
-        return self._reward.of(self.spec, self.value, self.refused)
+        return self._reward_of(self.seat)
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -198,36 +155,11 @@ class Episode:
         ``empty``), ``length`` in moves of all seats, and 1 or 0 for ``finished``, ``forfeit`` and
         ``truncated``.
         """
-        return {
-            "return": self.value,
-            **{name: float(count) for name, count in self._counts.items()},
-            "length": float(self._state.length),
-            "finished": float(self._state.over and not self._forfeit),
-            "forfeit": float(self._forfeit),
-            "truncated": float(self._state.truncated),
-        }
+        return self._metrics_of(self.seat)
 
-    def __enter__(self) -> Episode:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _show(self, state: State) -> None:
-        """Add the prompt of a state to the messages."""
-        self._state = state
-        prompt = None if self.over or state.prompt is None else state.prompt[self.seat]
-        if prompt is None:
-            return
-        if self._chat and self._messages:
-            self._messages.append(prompt[-1])
-        else:
-            self._messages = list(prompt)
+    @property
+    def _talk(self) -> Conversation:
+        return self._talks[self.seat]
 
 
 def _seats(spec: Spec, seat: int, opponents: str | Sequence[str]) -> list[str]:
