@@ -97,6 +97,7 @@ _LAZY_MODULES = {
     "rllib",
     "sb3",
     "self_play",
+    "trl",
 }
 
 
