@@ -2,7 +2,7 @@
 
     pip install 'ludex[trl]'
     python grpo_tic_tac_toe.py                       # a few minutes on two cores
-    python grpo_tic_tac_toe.py --data sft.jsonl      # supervised rows with a conversation `messages`
+    python grpo_tic_tac_toe.py --data sft.jsonl      # rows with a conversation, `messages`
 
 The model is a tiny Qwen3 with random weights, and its tokenizer is trained on the data, so nothing
 is downloaded. Supervised steps teach it to call the tool `play`. In GRPO, an illegal answer loses
@@ -36,7 +36,9 @@ SPECIAL = ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
 SPECIAL += ["<|im_start|>", "<think>", "</think>"]
 # A move is a word, so that it has a token of its own.
 WORDS = r"[xo]\(\d,\d\)| (?=[xo]\()| ?\w+|\s+|[^\w\s]+"
-TEMPLATE = "qwen3_instruct_2507_training.jinja"
+# So have the words that the template adds to a call.
+WORDS_OF_TEMPLATE = 'system user assistant {"name": "play", "arguments": {"answer": "Answer: '
+TEMPLATE = "qwen3_instruct_2507.jinja"
 GENERATIONS = 8
 
 
@@ -78,7 +80,7 @@ def new_tokenizer(rows: list[dict[str, Any]], tool: dict[str, Any]) -> Any:
     )
     template = (Path(trl.__file__).parent / "chat_templates" / TEMPLATE).read_text()
     contents = [message["content"] for row in rows for message in row["messages"]]
-    bpe.train_from_iterator([template, json.dumps(tool), *contents], trainer)
+    bpe.train_from_iterator([WORDS_OF_TEMPLATE, json.dumps(tool), *contents], trainer)
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|endoftext|>"
     )

@@ -285,5 +285,6 @@ def test_splits_have_no_seed_in_common() -> None:
     assert seed_rows(4, first=2) == train[2:]
     assert not {row["seed"] for row in train} & {row["seed"] for row in held_out}
     assert [row["seat"] for row in seed_rows(4, players=3)] == [0, 1, 2, 0]
+    assert seed_rows(3, seeds=[7, 9]) == [*seed_rows(2, seeds=[7]), {"seed": 9, "seat": 0}]
     with pytest.raises(ValueError, match="split"):
         seed_rows(1, "test")  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ The module does not import TRL, and needs no server before the first ``reset``.
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
@@ -94,7 +95,7 @@ class GameEnvironment:
 
     def reset(
         self,
-        seed: int | None = None,
+        seed: int | str | None = None,
         seat: int = 0,
         prompt: Sequence[Mapping[str, Any]] = (),
         **row: Any,
@@ -104,7 +105,8 @@ class GameEnvironment:
         That is the first request, after the rules unless a message of the prompt has them.
 
         Args:
-            seed: seed of the episode; without a seed, the series of episodes continues.
+            seed: seed of the episode, as text if it exceeds the integers of the data set; without a
+                seed, the series of episodes continues.
             seat: seat of the model.
             prompt: prompt of the row.
             row: further columns, which are ignored.
@@ -112,13 +114,15 @@ class GameEnvironment:
         Raises:
             LudexError: as :class:`ludex.llm.Episode`.
         """
+        number = None if seed is None else int(seed)
         if self._episode is None:
             own = self._factory
             client = connect(own.url, own.token)
-            options = {"seed": seed, "seat": seat, **own.options}
+            options = {"seed": number, "seat": seat, **own.options}
+            weakref.finalize(self, client.close).atexit = False
             self._episode = Episode(client, own.game, own.opponents, **options)
         else:
-            self._episode.reset(seed, seat=seat)
+            self._episode.reset(number, seat=seat)
         system, question = self._episode.system, self._episode.question
         given = any(message["content"] == system for message in prompt)
         return self._observation(question if given else f"{system}\n\n{question}")
@@ -172,17 +176,19 @@ def rows(
     count: int,
     split: Literal["train", "eval"] = "train",
     *,
+    seeds: Sequence[int] | None = None,
     params: Mapping[str, Any] | None = None,
     url: str | None = None,
     token: str | None = None,
     **settings: Any,
 ) -> list[dict[str, Any]]:
-    """Return rows of a data set: ``prompt`` with the rules as system message, ``seed`` and ``seat``.
+    """Return rows of a data set: ``prompt``, which has the rules, and ``seed`` and ``seat``.
 
     Args:
         game: id of the game, or its whole string with parameters.
         count: number of rows; the seats of a seed take turns.
         split: ``"train"`` or ``"eval"``, which have no seed in common.
+        seeds: these seeds, each once per seat, instead of those of a split.
         params: parameters of the game.
         url: server; by default the shared local one.
         token: access token.
@@ -195,7 +201,8 @@ def rows(
         system = rules(game, params=params, client=client, **settings)
         players = client.describe(game, params).players
     prompt = [{"role": "system", "content": system}, {"role": "user", "content": ""}]
-    return [{"prompt": prompt, **row} for row in seed_rows(count, split, players=players)]
+    episodes = seed_rows(count, split, players=players, seeds=seeds)
+    return [{"prompt": prompt, **row} for row in episodes]
 
 
 def as_tool_calls(messages: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:

@@ -61,9 +61,7 @@ class LudexEnv(vf.Env[LudexEnvConfig]):
                 for name, value in episode.sync.metrics(seat).items():
                     talk.trace.record_metric(name, value)
 
-    async def _open(
-        self, client: ludex.aio.AsyncClient, data: LudexData
-    ) -> AsyncSelfPlayEpisode:
+    async def _open(self, client: ludex.aio.AsyncClient, data: LudexData) -> AsyncSelfPlayEpisode:
         own = self.config
         players = (await client.describe(data.game)).players
         seats = ["agent" if own.self_play else data.opponents] * players
@@ -75,6 +73,7 @@ class LudexEnv(vf.Env[LudexEnvConfig]):
             seed=data.seed,
             tries=own.tries,
             reward=Reward(own.scale, penalty=own.penalty),
+            record=data.record,
             **data.settings,
         )
 

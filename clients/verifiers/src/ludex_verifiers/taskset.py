@@ -23,10 +23,14 @@ class LudexConfig(vf.TasksetConfig):
     """The splits have no seed in common."""
     num_tasks: int = 100
     """Number of tasks per game; the model's seats of a seed take turns."""
+    seeds: list[int] | None = None
+    """These seeds, each once per seat, instead of those of a split."""
     settings: dict[str, Any] = {}
     """Settings of prompts, such as `{"rules": "short"}`."""
     url: str | None = None
     """Server; by default a local one for this process."""
+    record: bool = False
+    """Store the episodes on the server."""
 
 
 class LudexData(vf.TaskData):
@@ -38,6 +42,7 @@ class LudexData(vf.TaskData):
     seat: int
     settings: dict[str, Any]
     url: str | None
+    record: bool
 
 
 class LudexTask(vf.Task[LudexData]):
@@ -68,11 +73,11 @@ class LudexTaskset(vf.Taskset[LudexTask, LudexConfig]):
         """
         own = self.config
         with connect(own.url) as client:
-            games = [g["id"] for g in client.games()] if own.game == "all" else [own.game]
+            games = [entry["game"] for entry in client.games()] if own.game == "all" else [own.game]
             for game in games:
                 system = ludex.rules(game, client=client, **own.settings)
                 players = client.describe(game).players
-                for row in seed_rows(own.num_tasks, own.split, players=players):
+                for row in seed_rows(own.num_tasks, own.split, players=players, seeds=own.seeds):
                     data = LudexData(
                         name=f"{game}, seed {row['seed']}, seat {row['seat']}",
                         system_prompt=system,
@@ -81,6 +86,7 @@ class LudexTaskset(vf.Taskset[LudexTask, LudexConfig]):
                         opponents=own.opponents,
                         settings=own.settings,
                         url=own.url,
+                        record=own.record,
                         **row,
                     )
                     yield LudexTask(data, own.task)

@@ -25,6 +25,7 @@ def play_episode(
     opponents: str = "random",
     tries: int = 3,
     url: str | None = None,
+    record: bool = False,
     settings: Mapping[str, Any] | None = None,
 ) -> Solver:
     """Play the episode of the seed and seat in the metadata of the sample, as one conversation.
@@ -34,12 +35,13 @@ def play_episode(
         opponents: agent of the server for the other seats.
         tries: number of refused answers in one turn that end the episode, as a forfeit.
         url: server; by default the shared local one.
+        record: store the episodes on the server.
         settings: settings of prompts, such as ``{"rules": "short"}``.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        where = url or await asyncio.to_thread(shared_url)
-        options = {"tries": tries, **(settings or {})}
+        where = await asyncio.to_thread(shared_url) if url is None else url
+        options = {"tries": tries, "record": record, **(settings or {})}
         options |= {"seed": state.metadata["seed"], "seat": state.metadata["seat"]}
         async with (
             await connect(where) as client,

@@ -28,8 +28,10 @@ def game(
     opponents: str = "random",
     matches: int = 10,
     split: Literal["train", "eval"] = "eval",
+    seeds: list[int] | None = None,
     tries: int = 3,
     url: str | None = None,
+    record: bool = False,
     settings: dict[str, Any] | None = None,
 ) -> Task:
     """Return the task of a game: matches against an agent of the server.
@@ -39,8 +41,10 @@ def game(
         opponents: agent of the server for the other seats.
         matches: number of matches; the model's seats of a seed take turns.
         split: ``"train"`` or ``"eval"``, which have no seed in common.
+        seeds: these seeds, each once per seat, instead of those of a split.
         tries: number of refused answers in one turn that end a match, as a forfeit.
         url: server; by default a local one.
+        record: store the episodes on the server.
         settings: settings of prompts, such as ``{"rules": "short"}``.
     """
     with connect(url) as client:
@@ -52,11 +56,11 @@ def game(
             id=f"{row['seed']}-{row['seat']}",
             metadata={"game": spec.string, **row},
         )
-        for row in seed_rows(matches, split, players=spec.players)
+        for row in seed_rows(matches, split, players=spec.players, seeds=seeds)
     ]
     return Task(
         dataset=MemoryDataset(samples, name=spec.game),
-        solver=play_episode(game, opponents, tries, url, settings),
+        solver=play_episode(game, opponents, tries, url, record, settings),
         scorer=episode_result(),
     )
 
