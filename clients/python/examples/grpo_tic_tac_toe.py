@@ -141,8 +141,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="JSON Lines with `messages`; default: made here")
     parser.add_argument("--url", help="a Ludex server; by default one for this program")
-    parser.add_argument("--warm-up", type=int, default=150, help="supervised steps")
-    parser.add_argument("--steps", type=int, default=40, help="steps of GRPO")
+    parser.add_argument("--warm-up", type=int, default=110, help="supervised steps")
+    parser.add_argument("--steps", type=int, default=16, help="steps of GRPO")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("grpo"))
     args = parser.parse_args()
@@ -170,7 +170,7 @@ def main() -> None:
             **options(args.out, "sft", args.seed),
             per_device_train_batch_size=8,
             max_steps=args.warm_up,
-            learning_rate=3e-3,
+            learning_rate=4e-3,
             lr_scheduler_type="cosine",
             assistant_only_loss=True,
         ),

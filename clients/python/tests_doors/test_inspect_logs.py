@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
-import sys
-import time
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +19,7 @@ from inspect_ai.log import (
     read_eval_log_sample,
     read_eval_log_sample_summaries,
 )
+from viewer import running_viewer
 
 import ludex
 import ludex.inspect
@@ -293,31 +290,13 @@ def test_missing_run_leaves_no_file(data: Path, tmp_path: Path) -> None:
 
 
 def test_viewer_displays_the_log(quick: Played) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     path = quick.paths[0]
-    command = [Path(sys.executable).with_name("inspect"), "view", "start", "--host", "127.0.0.1"]
-    command += ["--port", str(port), "--log-dir", path.parent]
-    viewer = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                urllib.request.urlopen(url).close()
-                break
-            except OSError:
-                assert time.monotonic() < deadline, "the viewer did not start"
-                time.sleep(0.2)
+    with running_viewer(path.parent) as url:
         samples = read_eval_log_sample_summaries(str(path))
         wait_for_text(f"{url}/#/tasks/{path.name}", "points", f"{len(samples)} Samples")
         name = str(samples[0].id).replace("/", "%2F")
         page = f"{url}/#/tasks/{path.name}/samples/sample/{name}/1/messages"
         wait_for_text(page, str(samples[0].id), "USER", "Which move do you make?", "ASSISTANT")
-    finally:
-        viewer.terminate()
-        viewer.wait()
 
 
 def test_whole_suite_has_a_log(program: str, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import one_world
 import torch
 import trl
 from datasets import Dataset
+from transformers.utils import get_json_schema
 
 import ludex
 import ludex.trl
@@ -73,7 +74,7 @@ def test_matches_equal_those_of_the_evaluation(
             one_world.GAME, one_world.OPPONENT, record=True, **options
         )
         texts = [{"messages": row["prompt"]} for row in rows]
-        tool = trl.chat_template_utils.get_json_schema(environment().play)
+        tool = get_json_schema(environment().play)
         tokenizer = example.new_tokenizer(texts, tool)
         torch.manual_seed(0)
         trainer = ScriptedTrainer(

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any, Literal
 
-import ludex
 import verifiers.v1 as vf
+from pydantic import Field
+
+import ludex
 from ludex.llm import Episode, seed_rows
 from ludex.shared_server import connect
 
@@ -25,7 +27,7 @@ class LudexConfig(vf.TasksetConfig):
     """Number of tasks per game; the model's seats of a seed take turns."""
     seeds: list[int] | None = None
     """These seeds, each once per seat, instead of those of a split."""
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = Field(default_factory=dict)
     """Settings of prompts, such as `{"rules": "short"}`."""
     url: str | None = None
     """Server; by default a local one for this process."""

@@ -6,8 +6,9 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import Any, Literal
 
-import ludex.aio
 import verifiers.v1 as vf
+
+import ludex.aio
 from ludex.llm import AsyncSelfPlayEpisode, Reward
 from ludex.shared_server import shared_url
 
