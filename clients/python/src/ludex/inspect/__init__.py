@@ -1,4 +1,7 @@
-"""Runs as ``.eval`` logs for the log viewer and the data frames of Inspect (``inspect_ai``).
+"""Games and suites as tasks of Inspect (``inspect_ai``), and runs as ``.eval`` logs for its viewer.
+
+``inspect eval ludex/connect_four`` and ``inspect eval ludex/suite`` run the tasks, which are in
+:mod:`ludex.inspect.tasks`.
 
 ::
 
