@@ -73,9 +73,8 @@ def test_matches_equal_those_of_the_evaluation(
         environment = ludex.trl.environment(
             one_world.GAME, one_world.OPPONENT, record=True, **options
         )
-        texts = [{"messages": row["prompt"]} for row in rows]
         tool = get_json_schema(environment().play)
-        tokenizer = example.new_tokenizer(texts, tool)
+        tokenizer = example.new_tokenizer(example.supervised_rows(url, 20), tool)
         torch.manual_seed(0)
         trainer = ScriptedTrainer(
             example.new_model(tokenizer),
@@ -85,7 +84,7 @@ def test_matches_equal_those_of_the_evaluation(
                 **example.options(tmp_path, "grpo", 0),
                 per_device_train_batch_size=2 * len(rows),
                 num_generations=2,
-                max_completion_length=3500,
+                max_completion_length=2000,
                 max_steps=1,
             ),
             environment_factory=environment,
