@@ -65,7 +65,8 @@ def play_shard(suite: str, run: str, data: str, scale: float, arguments: str) ->
             try:
                 _, errors = await process.communicate()
             finally:
-                if process.returncode is None:  # a limit ended the sample
+                # A limit may have ended the sample before the program.
+                if process.returncode is None:
                     process.kill()
             state.messages = list(caller.messages) or state.messages
         if process.returncode:
