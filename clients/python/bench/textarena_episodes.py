@@ -1,7 +1,8 @@
 """Measure episodes per second of a text game, beside TextArena.
 
-    python -m venv arena && arena/bin/pip install textarena && arena/bin/pip install -e clients/python
-    arena/bin/python bench/textarena_episodes.py [--envs 256] [--seconds 3] [--rounds 5]
+    python -m venv arena
+    arena/bin/pip install textarena -e clients/python
+    arena/bin/python clients/python/bench/textarena_episodes.py [--envs 256] [--seconds 3] [--rounds 5]
 
 Random legal moves, chosen from the text of the prompt, are played on both seats of tic-tac-toe. A
 rate thus includes the text for each turn and the parsing of each answer. In each round, TextArena

@@ -138,6 +138,14 @@ def test_suite_is_one_run_whose_report_is_a_metric(endpoint: str, tmp_path: Path
     assert len(samples(read_eval_log(str(path)))) == len(rows)
 
 
+def test_limit_of_a_task_ends_a_shard(endpoint: str, tmp_path: Path) -> None:
+    options = ["-T", "scale=0.1", "-T", "data=data", "--limit", "1", "--token-limit", "1000"]
+    log = run(tmp_path, endpoint, "ludex/suite", *options)
+    (sample,) = samples(log)
+    assert sample.limit
+    assert sample.limit.type == "token"
+
+
 def test_limited_suite_has_no_report(endpoint: str, tmp_path: Path) -> None:
     options = ["-T", "scale=0.1", "-T", "shards=6", "-T", "data=data", "--limit", "2"]
     log = run(tmp_path, endpoint, "ludex/suite", *options)

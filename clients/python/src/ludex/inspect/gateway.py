@@ -36,11 +36,13 @@ class Caller:
     Attributes:
         key: the key of the program's requests.
         messages: the conversation, with each request and reply once.
+        failure: the first error of a call, such as a limit of the task.
     """
 
     def __init__(self) -> None:
         self.key = secrets.token_hex(16)
         self.messages: list[ChatMessage] = []
+        self.failure: Exception | None = None
         self._loop = asyncio.get_running_loop()
         # The calls of a sample belong to its transcript and its limits.
         self._context = contextvars.copy_context()
@@ -109,8 +111,10 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length))
         try:
             self._send(200, caller.reply(body))
-        except Exception as error:  # the program retries, and reports it if it persists
-            self._send(500, {"error": {"message": f"{type(error).__name__}: {error}"}})
+        except Exception as error:
+            # Inspect has retried the call, so the program need not; the sample raises the error.
+            caller.failure = caller.failure or error
+            self._send(400, {"error": {"message": f"{type(error).__name__}: {error}"}})
 
     def _send(self, status: int, reply: Mapping[str, Any]) -> None:
         data = json.dumps(reply).encode()

@@ -69,6 +69,8 @@ def play_shard(suite: str, run: str, data: str, scale: float, arguments: str) ->
                 if process.returncode is None:
                     process.kill()
             state.messages = list(caller.messages) or state.messages
+        if caller.failure is not None:
+            raise caller.failure
         if process.returncode:
             raise LudexError("bad_field", f"ludex evaluate: {errors.decode().strip()}")
         return state
