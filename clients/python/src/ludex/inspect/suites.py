@@ -92,16 +92,19 @@ def matches_result(run: str, data: str) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         name = shard_name(run, state.metadata["shard"])
-        rows = await asyncio.to_thread(_rows, name, data)
+        try:
+            rows = await asyncio.to_thread(_rows, name, data)
+        except LudexError as error:
+            return Score.unscored(explanation=f"the shard has no run: {error}")
         if not rows:
             return Score.unscored(explanation="the shard has no match")
-        value = {
-            key: sum(row[key] or 0.0 for row in rows) / len(rows)
+        columns = {
+            key: [row[key] for row in rows if row[key] is not None]
             for key in ("points", "return", "refused")
-            if any(row[key] is not None for row in rows)
         }
+        value = {key: sum(found) / len(found) for key, found in columns.items() if found}
         lines = [
-            f"{row['part']} against {row['opponent']}, seat {row['seat']}: return {row['return']:g}"
+            f"{row['part']} against {row['opponent']}, seat {row['seat']}: return {row['return']}"
             for row in rows
         ]
         return Score(value=value, explanation="\n".join(lines), metadata={"matches": rows})
