@@ -2,7 +2,7 @@
 
     python -m venv arena
     arena/bin/pip install textarena -e clients/python
-    arena/bin/python clients/python/bench/textarena_episodes.py [--envs 256] [--seconds 3] [--rounds 5]
+    arena/bin/python clients/python/bench/textarena_episodes.py [--envs 256] [--seconds 3]
 
 Random legal moves, chosen from the text of the prompt, are played on both seats of tic-tac-toe. A
 rate thus includes the text for each turn and the parsing of each answer. In each round, TextArena
