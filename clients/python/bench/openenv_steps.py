@@ -1,4 +1,4 @@
-"""Measure the steps per second of a server's OpenEnv door and of the environment of ``openenv init``.
+"""Measure the steps per second of OpenEnv on a server and of the environment of ``openenv init``.
 
     python bench/openenv_steps.py [--game tic_tac_toe] [--sessions 1 32] [--seconds 3] [--rounds 5]
 
@@ -37,7 +37,11 @@ ECHO = b'{"type":"step","data":{"message":"x(1,1)"}}'
 
 def frame(text: bytes) -> bytes:
     """Return a masked text frame; with a mask of zeros, the payload stays as it is."""
-    head = bytes([0x81, 0x80 | len(text)]) if len(text) < 126 else b"\x81\xfe" + len(text).to_bytes(2, "big")
+    head = (
+        bytes([0x81, 0x80 | len(text)])
+        if len(text) < 126
+        else b"\x81\xfe" + len(text).to_bytes(2, "big")
+    )
     return head + bytes(4) + text
 
 
@@ -134,7 +138,9 @@ def written_by_init(folder: str, sessions: int) -> Path:
     command = [sys.executable, "-m", "openenv.cli", "init", "echo_env", "--output-dir", folder]
     subprocess.run(command, check=True, capture_output=True)
     app = Path(folder) / "echo_env" / "server" / "app.py"
-    text, count = re.subn(r"max_concurrent_envs=\d+", f"max_concurrent_envs={sessions}", app.read_text())
+    text, count = re.subn(
+        r"max_concurrent_envs=\d+", f"max_concurrent_envs={sessions}", app.read_text()
+    )
     assert count == 1
     app.write_text(text)
     return app.parent.parent
@@ -190,7 +196,8 @@ def measure(targets: list[Target], sessions: int, seconds: float, rounds: int) -
             rate.append(target.rate(sessions, seconds))
     quotient = statistics.median(own / other for own, other in zip(*rates, strict=True))
     shown = ", ".join(
-        f"{target.name} {statistics.median(rate):,.0f}" for target, rate in zip(targets, rates, strict=True)
+        f"{target.name} {statistics.median(rate):,.0f}"
+        for target, rate in zip(targets, rates, strict=True)
     )
     print(f"{sessions} sessions, steps per second: {shown}; quotient {quotient:.1f}")
 

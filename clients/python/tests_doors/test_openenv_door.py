@@ -58,7 +58,9 @@ def test_example_of_the_docs_plays(server: ludex.Server) -> None:
     page = (FOLDER.parents[1] / "docs" / "openenv.md").read_text()
     (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     example = example.replace("http://127.0.0.1:7878", server.url.replace("ws://", "http://"))
-    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", example], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].split()[0] in ("0.0", "0.5", "1.0")
 
@@ -70,25 +72,32 @@ def answer(result: StepResult[dict[str, Any]]) -> dict[str, str]:
 @pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", NIM])
 def test_sync_client_plays_as_episodes_of_ludex(server: ludex.Server, game: str) -> None:
     name = "nim(pile_sizes=1;2)" if game == NIM else game
-    with GenericEnvClient(base_url=url(server, game)).sync() as env, ludex.Client(server.url) as own:
-        with Episode(own, name, seed=0, reward=Reward(scale="unit")) as episode:
-            for seed in range(6):
-                seat = seed % 2
-                result = env.reset(seed=seed, seat=seat, scale="unit", episode_id=f"e{seed}")
-                episode.reset(seed, seat=seat)
-                assert result.observation["system"] == episode.system
-                assert result.reward is None
-                while not result.done:
-                    assert result.observation["prompt"] == episode.question
-                    text = answer(result)
-                    result = env.step(text)
-                    episode.answer(text["answer"])
-                assert episode.over
-                assert result.reward == episode.reward
-                assert result.metadata == episode.metrics
-                state = env.state()
-                assert (state["episode_id"], state["seed"], state["seat"]) == (f"e{seed}", seed, seat)
-                assert state["step_count"] == episode.metrics["moves"]
+    with (
+        GenericEnvClient(base_url=url(server, game)).sync() as env,
+        ludex.Client(server.url) as own,
+        Episode(own, name, seed=0, reward=Reward(scale="unit")) as episode,
+    ):
+        for seed in range(6):
+            seat = seed % 2
+            result = env.reset(seed=seed, seat=seat, scale="unit", episode_id=f"e{seed}")
+            episode.reset(seed, seat=seat)
+            assert result.observation["system"] == episode.system
+            assert result.reward is None
+            while not result.done:
+                assert result.observation["prompt"] == episode.question
+                text = answer(result)
+                result = env.step(text)
+                episode.answer(text["answer"])
+            assert episode.over
+            assert result.reward == episode.reward
+            assert result.metadata == episode.metrics
+            state = env.state()
+            assert (state["episode_id"], state["seed"], state["seat"]) == (
+                f"e{seed}",
+                seed,
+                seat,
+            )
+            assert state["step_count"] == episode.metrics["moves"]
 
 
 def test_async_clients_play_at_once(server: ludex.Server) -> None:
@@ -119,20 +128,22 @@ def test_refusals_and_forfeits_reach_the_client(server: ludex.Server) -> None:
         assert (result.done, result.reward, result.metadata["forfeit"]) == (True, -2.0, True)
         with pytest.raises(RuntimeError, match="EXECUTION_ERROR"):
             env.step({"answer": "x(0,0)"})
-        with pytest.raises(RuntimeError, match="seat: expected.*VALIDATION_ERROR"):
+        with pytest.raises(RuntimeError, match=r"seat: expected.*VALIDATION_ERROR"):
             env.reset(seat=7)
         assert not env.reset(seed=1).done
 
 
 def test_errors_of_sessions_reach_the_client(server: ludex.Server) -> None:
-    with GenericEnvClient(base_url=url(server, "tic_tac_two")).sync() as env:
-        with pytest.raises(RuntimeError, match="tic_tac_toe.*FACTORY_ERROR"):
-            env.reset()
+    with (
+        GenericEnvClient(base_url=url(server, "tic_tac_two")).sync() as env,
+        pytest.raises(RuntimeError, match=r"tic_tac_toe.*FACTORY_ERROR"),
+    ):
+        env.reset()
 
 
 def test_moves_may_be_documents(server: ludex.Server) -> None:
     with GenericEnvClient(base_url=url(server, "bargaining")).sync() as env:
         result = env.reset(seed=3)
         assert result.observation["prompt"]
-        refused = env.step({"answer": "{\"offer\": \"everything\"}"})
+        refused = env.step({"answer": '{"offer": "everything"}'})
         assert refused.observation["refusal"]

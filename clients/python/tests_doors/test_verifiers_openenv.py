@@ -29,7 +29,12 @@ class Model(BaseHTTPRequestHandler):
         observation = json.loads(text)["observation"]
         move = observation["legal"][0]
         reply = json.dumps({"move": move}) if observation["seat"] else f"I see.\nAnswer: {move}"
-        head = {"id": "m", "created": 0, "model": request["model"], "object": "chat.completion.chunk"}
+        head = {
+            "id": "m",
+            "created": 0,
+            "model": request["model"],
+            "object": "chat.completion.chunk",
+        }
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         delta = {"role": "assistant", "content": reply}
         chunks: list[dict[str, Any]] = [

@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 
+/// First seed of the split for tests, as in the Python client.
+const FIRST_TEST: u64 = 1 << 32;
+
 /// Splits with their seeds. Others may be chosen freely; these serve clients that list tasks.
-const SPLITS: [(&str, Range<u64>); 2] = [("train", 1_000..11_000), ("test", 0..1_000)];
+const SPLITS: [(&str, Range<u64>); 2] = [("train", 0..10_000), ("test", FIRST_TEST..FIRST_TEST + 1_000)];
 
 /// Returns the splits, as `/{env}/splits` lists them.
 pub(super) fn splits() -> Value {
@@ -72,9 +75,9 @@ mod tests {
     #[test]
     fn tasks_are_arguments_of_reset() {
         assert_eq!(ask("num_tasks", json!({ "split": "test" })).unwrap(), json!({ "num_tasks": 1_000 }));
-        assert_eq!(ask("task", json!({ "split": "train", "index": 7 })).unwrap(), json!({ "task": { "seed": 1_007 } }));
+        assert_eq!(ask("task", json!({ "split": "train", "index": 7 })).unwrap(), json!({ "task": { "seed": 7 } }));
         let range = ask("task_range", json!({ "split": "test", "start": 998, "stop": null })).unwrap();
-        assert_eq!(range, json!({ "tasks": [{ "seed": 998 }, { "seed": 999 }] }));
+        assert_eq!(range, json!({ "tasks": [{ "seed": FIRST_TEST + 998 }, { "seed": FIRST_TEST + 999 }] }));
         let all = ask("tasks", json!({ "split": "train" })).unwrap();
         assert_eq!((all["tasks"].as_array().unwrap().len(), &all["env_name"]), (10_000, &json!("nim")));
     }
