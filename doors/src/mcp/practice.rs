@@ -180,7 +180,7 @@ impl Practice {
 }
 
 /// Form of prompts as one conversation.
-const CHAT: &str = "chat";
+pub(super) const CHAT: &str = "chat";
 
 impl PracticeState {
     /// Reads the only row of a batch. Returns true if the game is over.

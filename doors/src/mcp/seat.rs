@@ -9,11 +9,10 @@ use ludex_client::protocol::spec::Params;
 use ludex_client::protocol::{ClientMessage, ServerMessage};
 use ludex_client::{Client, Error, Event, Events};
 use parking_lot::Mutex;
-use serde_json::Value;
 use tokio::sync::watch;
 
 use super::arguments::{self, PictureForm};
-use super::practice::seat_of;
+use super::practice::{CHAT, seat_of};
 use super::reply::{ToolReply, ToolResult, failure};
 use super::seat_state::SeatState;
 
@@ -22,9 +21,6 @@ const MAX_WAIT: Duration = Duration::from_secs(20);
 
 /// Time of a move in milliseconds against other clients, if the caller sets none: models and people need minutes.
 const MOVE_MS: u64 = 300_000;
-
-/// Maximum number of legal moves in a reply.
-const MAX_LEGAL: usize = 512;
 
 /// Seat in a match, or in the matches of a run one after another.
 pub(super) struct MatchSeat {
@@ -94,15 +90,7 @@ impl MatchSeat {
         // Without a turn in time, the reply says what the seat waits for.
         let _ = tokio::time::timeout(MAX_WAIT, ready).await;
         let Some(turn) = self.turn() else { return Ok(self.status(id)) };
-        let schema = match &turn.schema {
-            Some(key) => self.schema(&turn, key).await?,
-            None => None,
-        };
-        let mut reply = self.status(id);
-        reply = shown(reply, &turn, full).with("schema", &schema);
-        if let Some(schema) = &schema {
-            reply = reply.text(format!("This turn takes a document. Its JSON Schema:\n{schema}"));
-        }
+        let reply = shown(self.status(id), &turn, full);
         Ok(match (picture, &turn.view.picture) {
             (Some(form), Some(picture)) => reply.picture(id, form, picture),
             _ => reply,
@@ -124,7 +112,7 @@ impl MatchSeat {
             seat: Some(turn.seat),
             turn: turn.turn,
             attempt: turn.attempt,
-            text: Some(move_of(answer)),
+            answer: Some(answer.to_owned()),
             ..Act::default()
         };
         match client.request(ClientMessage::Act(Box::new(act))).await? {
@@ -172,29 +160,16 @@ impl MatchSeat {
         self.shared.client.lock().clone().ok_or_else(|| failure("match_over", "the match is over"))
     }
 
-    /// Returns the JSON Schema of a document in a turn.
-    async fn schema(&self, turn: &TurnFrame, key: &str) -> Result<Option<Value>, ToolReply> {
-        let client = self.client()?;
-        let game = {
-            let state = self.shared.state.borrow();
-            state
-                .starts
-                .get(&(turn.match_id.clone(), turn.seat))
-                .map(|start| (start.game.clone(), start.params.clone()))
-        };
-        let Some((game, params)) = game else { return Ok(None) };
-        let spec = client.describe(&game, params, false).await?;
-        Ok(spec.document_schemas.and_then(|mut schemas| schemas.remove(key)))
-    }
-
     fn refused(&self, id: &str, turn: &TurnFrame, refused: ActRefused) -> ToolReply {
         self.shared.state.send_modify(|state| state.refuse(turn, &refused));
         let left = refused.tries_left;
+        let words = refused.answer.as_ref().and_then(|answer| answer.message.as_ref()).unwrap_or(&refused.message);
         let text = match &refused.applied_policy {
-            Some(_) => format!("{}; no tries are left, so the server decides the turn", refused.message),
-            None => format!("{}; play another move (tries left: {left})", refused.message),
+            Some(_) => format!("{} No tries are left; the server decides the turn.", refused.message),
+            None => format!("{words}\nTries left: {left}."),
         };
-        let reply = ToolReply::default().with("id", id).with("verdict", refused.code).with("message", refused.message);
+        let verdict = refused.answer.as_ref().map(|answer| answer.verdict);
+        let reply = ToolReply::default().with("id", id).with("verdict", verdict).with("message", words);
         reply.with("tries_left", left).with("issues", refused.issues).text(text).into_error()
     }
 
@@ -223,36 +198,18 @@ impl MatchSeat {
     }
 }
 
-/// Adds the position of a turn to a reply.
+/// Adds the prompt of a turn to a reply, and with `full` the rules and the form of the answer too.
 fn shown(reply: ToolReply, turn: &TurnFrame, full: bool) -> ToolReply {
-    let position = turn.view.text.as_deref().unwrap_or_default();
-    let ids = || turn.legal.iter().take(MAX_LEGAL).map(|id| id.to_string()).collect();
-    let mut legal: Vec<String> = turn.names.clone().unwrap_or_else(ids);
-    let more = legal.len() > MAX_LEGAL;
-    legal.truncate(MAX_LEGAL);
-    let dots = if more { "\n..." } else { "" };
-    let reply = reply.with("match", &turn.match_id).with("seat", turn.seat).with("position", position);
-    let reply = reply.with("legal", &legal).with("phase", &turn.phase).with("budget_ms", turn.budget_ms);
-    let reply = reply.text(format!("{position}\n\nLegal moves:\n{}{dots}", legal.join("\n")));
-    match full {
-        true => reply.text("The tool `rules` has the rules. Answer with `play`, with a move as it stands in the list."),
-        false => reply,
-    }
-}
-
-/// Returns the move in an answer: the field `move` of a JSON object, the words after the last `Answer:`, or the whole text.
-fn move_of(answer: &str) -> String {
-    let object: Option<Value> = serde_json::from_str(answer).ok();
-    if let Some(text) = object.as_ref().and_then(|object| object.get("move")?.as_str()) {
-        return text.to_owned();
-    }
-    let after = answer.rsplit_once("Answer:").map_or(answer, |(_, after)| after);
-    after.trim().to_owned()
+    let all = turn.view.prompt.as_deref().unwrap_or_default();
+    let messages = if full { all } else { all.last_chunk::<1>().map_or(all, |last| last) };
+    let reply = reply.with("match", &turn.match_id).with("seat", turn.seat).with("messages", messages);
+    let reply = reply.with("phase", &turn.phase).with("budget_ms", turn.budget_ms);
+    messages.iter().fold(reply, |reply, message| reply.text(message.content.clone()))
 }
 
 /// Returns the request for a seat; `None` to resume reserved seats.
 async fn request(client: &Client, arguments: &arguments::JoinArguments) -> Result<Option<ClientMessage>, ToolReply> {
-    let mut views = vec![MatchView::Text, MatchView::Texts];
+    let mut views = vec![MatchView::Prompt];
     views.extend(arguments.pictures.then_some(MatchView::Picture));
     match (&arguments.game, &arguments.run) {
         _ if arguments.resume => Ok(None),
@@ -260,11 +217,17 @@ async fn request(client: &Client, arguments: &arguments::JoinArguments) -> Resul
         (None, Some(run)) => {
             let suite = arguments.suite.clone().unwrap_or_default();
             let scale = arguments.scale.unwrap_or(1.0);
-            let enrol = Enrol { scale, only: arguments.parts.clone(), views, ..Enrol::new(suite, run) };
+            let prompt = conversation();
+            let enrol = Enrol { scale, only: arguments.parts.clone(), views, prompt, ..Enrol::new(suite, run) };
             Ok(Some(ClientMessage::Enrol(Box::new(enrol))))
         }
         _ => Err(failure("bad_field", "expected either `game`, or `run` with `suite` for a new run")),
     }
+}
+
+/// Returns the settings of prompts as one conversation.
+fn conversation() -> Params {
+    Params::from_iter([("prompting".to_owned(), CHAT.into())])
 }
 
 async fn join(
@@ -287,7 +250,8 @@ async fn join(
         Some(seconds) => Clock::per_move(seconds.saturating_mul(1_000)),
         None => Clock::per_move(MOVE_MS),
     };
-    let mut join = Join { against, seat, rated: arguments.rated, clock, views, ..Join::new(game) };
+    let mut join =
+        Join { against, seat, rated: arguments.rated, clock, views, prompt: conversation(), ..Join::new(game) };
     if let Some(queue) = &arguments.queue {
         join.queue.clone_from(queue);
     }
@@ -338,18 +302,4 @@ async fn read(shared: Arc<Shared>, mut events: Events) {
         }
     }
     shared.end("the connection is closed".to_owned());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn move_is_read_from_an_answer_in_any_form() {
-        for answer in ["x(1,1)", " x(1,1)\n", "I take the centre.\nAnswer: x(1,1)", r#"{"reason":"","move":"x(1,1)"}"#]
-        {
-            assert_eq!(move_of(answer), "x(1,1)", "{answer}");
-        }
-        assert_eq!(move_of(r#"{"offer":[1,2]}"#), r#"{"offer":[1,2]}"#);
-    }
 }

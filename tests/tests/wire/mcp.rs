@@ -287,13 +287,16 @@ async fn seats_of_a_queue_are_played_as_rated_matches() {
     while replies.iter().any(|reply| reply["over"] == false) {
         for reply in &mut replies {
             let id = reply["id"].clone();
-            *reply = match reply["legal"][0].as_str() {
-                Some(legal) if reply["over"] == false => {
-                    turns += 1;
-                    well(&server, "", "play", json!({ "id": id, "answer": legal })).await
-                }
-                _ => well(&server, "", "position", json!({ "id": id })).await,
-            };
+            if reply["over"] == true || reply["waiting"] == true {
+                *reply = well(&server, "", "position", json!({ "id": id })).await;
+                continue;
+            }
+            if turns == 0 {
+                let refused = failure(&server, "", "play", json!({ "id": id, "answer": "I pass." })).await;
+                assert!(refused.ends_with("Tries left: 2."), "{refused}");
+            }
+            turns += 1;
+            *reply = well(&server, "", "play", json!({ "id": id, "answer": legal_move(reply) })).await;
         }
     }
     assert!(turns > 0);
