@@ -93,7 +93,7 @@ def suite(
     return Task(
         dataset=MemoryDataset(samples, name=suite),
         solver=play_shard(suite, name, data, scale, arguments),
-        scorer=[matches_result(name, data), run_report(name, data)],
+        scorer=[run_report(name, data), matches_result(name, data)],
         metadata={"run": name, "data": data},
     )
 
