@@ -71,9 +71,8 @@ fn every_suite_figure_is_linked() {
             let id = figure.id;
             let section = run.split("\n### ").find_map(|part| part.strip_prefix(&format!("Figure {id}\n")));
             let section = section.unwrap_or_else(|| panic!("{suite}: the run lacks {id}"));
-            // Image strips have no numbers, and labels may be missing.
-            let without = figure.kind == "strip" || section.contains("No labels; ");
-            let has_numbers = section.contains(&format!("({suite}/{id}.csv)")) || without;
+            // Image strips have no numbers.
+            let has_numbers = section.contains(&format!("({suite}/{id}.csv)")) || figure.kind == "strip";
             assert!(has_numbers, "{suite}: the numbers of {id} are missing");
             assert!(page.contains(&format!("#figure-{id})")), "{suite}: the page does not link {id}");
         }
