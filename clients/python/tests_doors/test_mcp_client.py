@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import one_world
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -142,6 +143,33 @@ def test_lines_in_the_book_play(program: str) -> None:
     done = subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) in (-1.0, 0.0, 1.0)
+
+
+def test_matches_equal_those_of_the_evaluation(
+    program: str, world_model: str, tmp_path: Path
+) -> None:
+    world = one_world.reference(program, world_model, tmp_path / "reference")
+
+    async def play_match(client: Client, match: one_world.Match) -> one_world.Match:
+        begin = {"game": one_world.GAME, "opponent": one_world.OPPONENT}
+        begin |= {"seed": match.seed, "seat": match.seat, "prompt": one_world.SETTINGS}
+        state = (await client.call_tool("begin", begin)).structured_content
+        messages = list(state["messages"])
+        while not state["over"]:
+            answer = one_world.answer_of(messages[-1]["content"])
+            messages.append({"role": "assistant", "content": answer})
+            call = {"id": state["id"], "answer": answer}
+            state = (await client.call_tool("play", call)).structured_content
+            messages += state.get("messages", [])
+        return one_world.match_of(match.seed, match.seat, messages, state["return"])
+
+    async def run(url: str) -> list[one_world.Match]:
+        async with Client(url) as client:
+            return [await play_match(client, match) for match in world.matches]
+
+    with ludex.serve(tmp_path / "store") as server:
+        assert asyncio.run(run(mcp_url(server))) == world.matches
+    assert one_world.recorded_moves(program, tmp_path / "store") == world.moves
 
 
 def mcp_url(server: ludex.Server) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import one_world
 import pytest
 from openenv import GenericEnvClient
 from openenv.core.client_types import StepResult
@@ -147,3 +148,28 @@ def test_moves_may_be_documents(server: ludex.Server) -> None:
         assert result.observation["prompt"]
         refused = env.step({"answer": '{"offer": "everything"}'})
         assert refused.observation["refusal"]
+
+
+def test_matches_equal_those_of_the_evaluation(
+    program: str, world_model: str, tmp_path: Path
+) -> None:
+    world = one_world.reference(program, world_model, tmp_path / "reference")
+    played = []
+    with ludex.serve(tmp_path / "store") as server:
+        with GenericEnvClient(base_url=url(server, one_world.GAME)).sync() as env:
+            options = {"opponents": one_world.OPPONENT, "record": True, **one_world.SETTINGS}
+            for match in world.matches:
+                result = env.reset(seed=match.seed, seat=match.seat, **options)
+                messages = [{"role": "system", "content": result.observation["system"]}]
+                while not result.done:
+                    request = result.observation["prompt"]
+                    answer = one_world.answer_of(request)
+                    messages += [
+                        {"role": "user", "content": request},
+                        {"role": "assistant", "content": answer},
+                    ]
+                    result = env.step({"answer": answer})
+                found = one_world.match_of(match.seed, match.seat, messages, result.reward)
+                played.append(found)
+    assert played == world.matches
+    assert one_world.recorded_moves(program, tmp_path / "store") == world.moves
