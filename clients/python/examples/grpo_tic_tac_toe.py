@@ -39,7 +39,8 @@ WORDS = r"[xo]\(\d,\d\)| (?=[xo]\()| ?\w+|\s+|[^\w\s]+"
 # So have the words that the template adds to a call.
 WORDS_OF_TEMPLATE = 'system user assistant {"name": "play", "arguments": {"answer": "Answer: '
 TEMPLATE = "qwen3_instruct_2507.jinja"
-GENERATIONS = 8
+# Each step of GRPO plays the same starts, so that the shares of the steps can be compared.
+STARTS, GENERATIONS = 6, 8
 
 
 def supervised_rows(url: str, episodes: int) -> list[dict[str, Any]]:
@@ -141,8 +142,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="JSON Lines with `messages`; default: made here")
     parser.add_argument("--url", help="a Ludex server; by default one for this program")
-    parser.add_argument("--warm-up", type=int, default=130, help="supervised steps")
-    parser.add_argument("--steps", type=int, default=16, help="steps of GRPO")
+    parser.add_argument("--warm-up", type=int, default=120, help="supervised steps")
+    parser.add_argument("--steps", type=int, default=14, help="steps of GRPO")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("grpo"))
     args = parser.parse_args()
@@ -180,16 +181,16 @@ def main() -> None:
     play = trl.GRPOTrainer(
         model,
         processing_class=tokenizer,
-        train_dataset=Dataset.from_list(ludex.trl.rows(GAME, args.steps * 4, url=url, **SETTINGS)),
+        train_dataset=Dataset.from_list(ludex.trl.rows(GAME, STARTS, url=url, **SETTINGS)),
         reward_funcs=[legal_share],
         args=trl.GRPOConfig(
             **options(args.out, "grpo", args.seed),
-            per_device_train_batch_size=32,
+            per_device_train_batch_size=STARTS * GENERATIONS,
             num_generations=GENERATIONS,
             max_steps=args.steps,
             max_completion_length=512,
             max_tool_calling_iterations=6,
-            learning_rate=5e-4,
+            learning_rate=4e-4,
             lr_scheduler_type="constant",
             beta=0.0,
         ),
