@@ -38,6 +38,10 @@ const LARGEST: usize = 1 << 30;
 /// Maximum number of bytes until the reply to `hello`, which announces the server's limits.
 const LARGEST_WELCOME: usize = 4 << 20;
 
+/// Size of the read buffer of a connection within the process, in bytes. A process may have thousands of them, and each
+/// clears its buffer before each read.
+const LOCAL_READ_BUFFER: usize = 6 << 10;
+
 /// Returns the maximum size of a message from a server with these limits. An array of bytes has up to four characters
 /// for each byte in JSON. The rest of the message needs room too.
 fn largest(limits: &Limits, encoding: Encoding) -> usize {
@@ -174,7 +178,8 @@ impl ClientSocket {
         let stream = local.open().map_err(|e| ConnectError::transient(failed(e)))?;
         let left = Arc::new(AtomicUsize::new(LARGEST_WELCOME));
         let io = MaybeTlsStream::Plain(MeteredStream { io: Transport::Local(stream), left: left.clone() });
-        let ws = WebSocketStream::from_raw_socket(io, Role::Client, Some(web_socket_config())).await;
+        let config = web_socket_config().read_buffer_size(LOCAL_READ_BUFFER);
+        let ws = WebSocketStream::from_raw_socket(io, Role::Client, Some(config)).await;
         Ok(ClientSocket::new(ws, left, encoding))
     }
 

@@ -1,7 +1,8 @@
 //! Messages of a session on its WebSocket.
 
 use ludex_client::protocol::spec::Params;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::arguments::{Arguments, answer};
 use super::environment::Environment;
@@ -39,20 +40,26 @@ impl Outcome {
 pub(super) async fn execute(environment: &mut Environment, text: &str) -> Outcome {
     let reply = async {
         Ok(match read(text)? {
-            Request::Reset(arguments) => {
-                Some(("observation", json!(environment.reset(Arguments::read(arguments)?).await?)))
-            }
-            Request::Step(action) => Some(("observation", json!(environment.step(answer(action)?).await?))),
-            Request::State => Some(("state", environment.state())),
-            Request::Mcp(request) => Some(("mcp", rpc::respond(Value::Object(request)))),
-            Request::Close => None,
+            Request::Reset(arguments) => message("observation", &environment.reset(Arguments::read(arguments)?).await?),
+            Request::Step(action) => message("observation", &environment.step(answer(action)?).await?),
+            Request::State => message("state", &environment.state()),
+            Request::Mcp(request) => message("mcp", &rpc::respond(Value::Object(request))),
+            Request::Close => return Ok(Outcome::Closed),
         })
     };
-    match reply.await {
-        Ok(Some((kind, data))) => Outcome::Reply(json!({ "type": kind, "data": data }).to_string()),
-        Ok(None) => Outcome::Closed,
-        Err(failure) => Outcome::of(&failure),
+    reply.await.unwrap_or_else(|failure| Outcome::of(&failure))
+}
+
+/// Returns a reply of this type.
+fn message<T: Serialize>(kind: &'static str, data: &T) -> Outcome {
+    #[derive(Serialize)]
+    struct ReplyMessage<'a, T> {
+        r#type: &'static str,
+        data: &'a T,
     }
+    // Texts and numbers always have a JSON form.
+    let reply = ReplyMessage { r#type: kind, data };
+    Outcome::Reply(serde_json::to_string(&reply).unwrap_or_default())
 }
 
 /// Reads a message.

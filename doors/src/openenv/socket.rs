@@ -27,11 +27,11 @@ mod close {
 }
 
 /// Message that is executed now.
-type Running = Pin<Box<dyn Future<Output = (Environment, Outcome)> + Send>>;
+type Running = Pin<Box<dyn Future<Output = (Box<Environment>, Outcome)> + Send>>;
 
 /// Executor of a session's messages.
 enum Work {
-    Idle(Environment),
+    Idle(Box<Environment>),
     Running(Running),
 }
 
@@ -56,7 +56,7 @@ async fn run(socket: &mut Socket, environment: Environment, mut events: Events) 
     timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut heard = Instant::now();
     let mut waiting = VecDeque::new();
-    let mut work = Some(Work::Idle(environment));
+    let mut work = Some(Work::Idle(Box::new(environment)));
     loop {
         work = work.map(|work| start(work, &mut waiting));
         tokio::select! {
@@ -122,7 +122,7 @@ fn start(work: Work, waiting: &mut VecDeque<String>) -> Work {
 }
 
 /// Waits until the running message is executed; forever if none is running.
-async fn finished(work: &mut Option<Work>) -> (Environment, Outcome) {
+async fn finished(work: &mut Option<Work>) -> (Box<Environment>, Outcome) {
     match work {
         Some(Work::Running(running)) => running.await,
         _ => std::future::pending().await,
