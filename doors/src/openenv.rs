@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use self::arguments::{Arguments, answer};
 use self::environment::Environment;
-use self::failure::Failure;
+use self::failure::RequestFailure;
 use crate::access::connect;
 use crate::websocket::Upgrade;
 
@@ -36,7 +36,7 @@ pub const PREFIX: &str = "/openenv";
 /// Maximum size of a request body and of a message on a WebSocket in bytes.
 pub const BODY_BYTES: u64 = 512 << 10;
 
-type Reply = Result<Json<Value>, Failure>;
+type Reply = Result<Json<Value>, RequestFailure>;
 
 /// Returns the routes for one HTTP connection.
 pub fn routes(connector: LocalConnector) -> Router {
@@ -114,7 +114,7 @@ async fn step(
     let mut request = object(&body)?;
     let answer = match request.remove("action") {
         Some(Value::Object(action)) => answer(action)?,
-        other => return Err(Failure::field("action", "an object", other.as_ref())),
+        other => return Err(RequestFailure::field("action", "an object", other.as_ref())),
     };
     for of_the_request in ["timeout_s", "request_id"] {
         request.remove(of_the_request);
@@ -182,12 +182,12 @@ async fn named(connector: &LocalConnector, headers: &HeaderMap, game: &str, env:
 }
 
 /// Reads a request body: an object, or nothing.
-fn object(body: &[u8]) -> Result<Params, Failure> {
+fn object(body: &[u8]) -> Result<Params, RequestFailure> {
     if body.is_empty() {
         return Ok(Params::new());
     }
-    match serde_json::from_slice(body).map_err(|e| Failure::json(&e))? {
+    match serde_json::from_slice(body).map_err(|e| RequestFailure::json(&e))? {
         Value::Object(object) => Ok(object),
-        other => Err(Failure::field("body", "an object", Some(&other))),
+        other => Err(RequestFailure::field("body", "an object", Some(&other))),
     }
 }

@@ -57,14 +57,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
 impl Upgrade {
     /// Accepts the WebSocket: returns the response, and starts a task that serves the socket. A message of the client
     /// may have `most` bytes.
-    pub(crate) fn accept<F>(self, most: usize, serve: impl FnOnce(Socket) -> F + Send + 'static) -> Response<Body>
+    pub(crate) fn accept<F>(self, most: usize, serve: impl FnOnce(DoorSocket) -> F + Send + 'static) -> Response<Body>
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let Upgrade { accept, upgraded } = self;
         tokio::spawn(async move {
             match upgraded.await {
-                Ok(io) => serve(Socket::new(io, most).await).await,
+                Ok(io) => serve(DoorSocket::new(io, most).await).await,
                 Err(e) => tracing::debug!(error = %e, "WebSocket upgrade failed"),
             }
         });
@@ -98,18 +98,18 @@ pub(crate) enum Frame {
 }
 
 /// WebSocket after its upgrade.
-pub(crate) struct Socket {
+pub(crate) struct DoorSocket {
     ws: WebSocketStream<TokioIo<Upgraded>>,
 }
 
-impl Socket {
+impl DoorSocket {
     async fn new(io: Upgraded, most: usize) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(BUFFER)
             .write_buffer_size(BUFFER)
             .max_frame_size(Some(most))
             .max_message_size(Some(most));
-        Socket { ws: WebSocketStream::from_raw_socket(TokioIo::new(io), Role::Server, Some(config)).await }
+        DoorSocket { ws: WebSocketStream::from_raw_socket(TokioIo::new(io), Role::Server, Some(config)).await }
     }
 
     /// Waits for the next frame. Dropping the future loses no frame.

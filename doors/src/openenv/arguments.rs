@@ -3,8 +3,8 @@
 use ludex_client::protocol::spec::{Params, Spec};
 use serde_json::{Value, json};
 
-use super::failure::Failure;
-use super::reward::{Reward, Scale};
+use super::failure::RequestFailure;
+use super::reward::{RewardRule, RewardScale};
 
 /// Maximum length of an episode id in characters.
 const MAX_EPISODE_ID: usize = 255;
@@ -23,8 +23,8 @@ pub(super) struct Arguments {
     opponents: Opponents,
     /// Number of refused answers in one turn that end the episode.
     pub(super) tries: u32,
-    pub(super) reward: Reward,
-    pub(super) setup: Setup,
+    pub(super) reward: RewardRule,
+    pub(super) setup: EnvSetup,
 }
 
 /// Agents of the other seats.
@@ -38,14 +38,14 @@ enum Opponents {
 
 /// Settings for which another environment is opened.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Setup {
+pub(super) struct EnvSetup {
     /// Settings of the prompt.
     pub(super) prompt: Params,
     pub(super) max_steps: Option<u32>,
     pub(super) record: bool,
 }
 
-impl Setup {
+impl EnvSetup {
     /// Returns true if the prompts are one conversation.
     pub(super) fn is_chat(&self) -> bool {
         self.prompt.get("prompting").is_some_and(|value| value == "chat")
@@ -62,7 +62,7 @@ impl Arguments {
     ///
     /// # Errors
     /// A value of a wrong type or out of range.
-    pub(super) fn read(mut from: Params) -> Result<Self, Failure> {
+    pub(super) fn read(mut from: Params) -> Result<Self, RequestFailure> {
         let from = &mut from;
         let id = format!("a text of at most {MAX_EPISODE_ID} characters");
         let short = |value: &Value| text(value).filter(|id| id.chars().count() <= MAX_EPISODE_ID);
@@ -70,10 +70,10 @@ impl Arguments {
         let few = |value: &Value| value.as_u64().filter(|n| (1..=MAX_TRIES).contains(n)).map(|n| n as u32);
         let seat = |value: &Value| u32::try_from(value.as_u64()?).ok();
         let finite = |value: &Value| value.as_f64().filter(|number| number.is_finite());
-        let scale = take(from, "scale", "\"return\" or \"unit\"", Scale::read)?.unwrap_or_default();
+        let scale = take(from, "scale", "\"return\" or \"unit\"", RewardScale::read)?.unwrap_or_default();
         let divisor = take(from, "divisor", "a number above 0", |value| finite(value).filter(|d| *d > 0.0))?;
-        if let Some(divisor) = divisor.filter(|d| scale == Scale::Unit && *d != 1.0) {
-            return Err(Failure::field("divisor", "1 with scale \"unit\"", Some(&json!(divisor))));
+        if let Some(divisor) = divisor.filter(|d| scale == RewardScale::Unit && *d != 1.0) {
+            return Err(RequestFailure::field("divisor", "1 with scale \"unit\"", Some(&json!(divisor))));
         }
         let arguments = Arguments {
             seed: take(from, "seed", "a whole number of at least 0", Value::as_u64)?,
@@ -82,12 +82,12 @@ impl Arguments {
             opponents: take(from, "opponents", "an agent or a list of agents", Opponents::read)?
                 .unwrap_or_else(|| Opponents::Same("random".to_owned())),
             tries: take(from, "tries", &tries, few)?.unwrap_or(3),
-            reward: Reward {
+            reward: RewardRule {
                 scale,
                 divisor: divisor.unwrap_or(1.0),
                 penalty: take(from, "penalty", "a number", finite)?.unwrap_or(0.0),
             },
-            setup: Setup {
+            setup: EnvSetup {
                 max_steps: take(from, "max_steps", "a whole number of at least 1", |value| {
                     seat(value).filter(|n| *n > 0)
                 })?,
@@ -97,17 +97,17 @@ impl Arguments {
         };
         let mut prompt = std::mem::take(from);
         prompt.entry("prompting").or_insert_with(|| json!("chat"));
-        Ok(Arguments { setup: Setup { prompt, ..arguments.setup }, ..arguments })
+        Ok(Arguments { setup: EnvSetup { prompt, ..arguments.setup }, ..arguments })
     }
 
     /// Returns the player of each seat, as `open` and `reset` take them.
     ///
     /// # Errors
     /// A seat that the game lacks, or a wrong number of opponents.
-    pub(super) fn seats(&self, spec: &Spec) -> Result<Vec<String>, Failure> {
+    pub(super) fn seats(&self, spec: &Spec) -> Result<Vec<String>, RequestFailure> {
         if self.seat >= spec.players {
             let expected = format!("a seat of {}, 0 to {}", spec.game, spec.players.saturating_sub(1));
-            return Err(Failure::field("seat", &expected, Some(&json!(self.seat))));
+            return Err(RequestFailure::field("seat", &expected, Some(&json!(self.seat))));
         }
         let others = spec.players as usize - 1;
         let mut seats = match &self.opponents {
@@ -116,7 +116,7 @@ impl Arguments {
         };
         if seats.len() != others {
             let expected = format!("{others} agents for {}", spec.game);
-            return Err(Failure::field("opponents", &expected, Some(&json!(seats.len()))));
+            return Err(RequestFailure::field("opponents", &expected, Some(&json!(seats.len()))));
         }
         seats.insert(self.seat as usize, "agent".to_owned());
         Ok(seats)
@@ -137,13 +137,13 @@ impl Opponents {
 ///
 /// # Errors
 /// An action without fields.
-pub(super) fn answer(mut action: Params) -> Result<String, Failure> {
+pub(super) fn answer(mut action: Params) -> Result<String, RequestFailure> {
     action.remove("metadata");
     match action.remove("answer") {
-        Some(Value::Null) => Err(Failure::field("answer", "the text of the answer", Some(&Value::Null))),
+        Some(Value::Null) => Err(RequestFailure::field("answer", "the text of the answer", Some(&Value::Null))),
         Some(Value::String(text)) => Ok(text),
         Some(value) => Ok(value.to_string()),
-        None if action.is_empty() => Err(Failure::field("answer", "the text of the answer", None)),
+        None if action.is_empty() => Err(RequestFailure::field("answer", "the text of the answer", None)),
         None => Ok(Value::Object(action).to_string()),
     }
 }
@@ -154,10 +154,10 @@ fn take<T>(
     name: &str,
     expected: &str,
     read: impl FnOnce(&Value) -> Option<T>,
-) -> Result<Option<T>, Failure> {
+) -> Result<Option<T>, RequestFailure> {
     match from.remove(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => read(&value).map(Some).ok_or_else(|| Failure::field(name, expected, Some(&value))),
+        Some(value) => read(&value).map(Some).ok_or_else(|| RequestFailure::field(name, expected, Some(&value))),
     }
 }
 

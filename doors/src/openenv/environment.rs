@@ -9,9 +9,9 @@ use ludex_client::{Client, Env, Events, LocalConnector};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, Setup};
-use super::episode::{Episode, GameEnd};
-use super::failure::Failure;
+use super::arguments::{Arguments, EnvSetup};
+use super::episode::{EpisodeEnd, ScoredEpisode};
+use super::failure::RequestFailure;
 use crate::access::connect;
 
 /// Environment of one session.
@@ -19,13 +19,13 @@ pub(super) struct Environment {
     client: Client,
     spec: Spec,
     opened: Option<Opened>,
-    episode: Option<Episode>,
+    episode: Option<ScoredEpisode>,
 }
 
 /// Environment on the server, and the settings with which it was opened.
 struct Opened {
     env: Env,
-    setup: Setup,
+    setup: EnvSetup,
 }
 
 /// Observation of the model.
@@ -63,7 +63,7 @@ impl Environment {
         connector: &LocalConnector,
         headers: &HeaderMap,
         game: &str,
-    ) -> Result<(Self, Events), Failure> {
+    ) -> Result<(Self, Events), RequestFailure> {
         let (client, events) = connect(connector, headers, "openenv").await?;
         let spec = client.describe(game, Params::new(), false).await?;
         Ok((Environment { client, spec, opened: None, episode: None }, events))
@@ -88,7 +88,7 @@ impl Environment {
     ///
     /// # Errors
     /// Arguments that are invalid for the game, or a limit.
-    pub(super) async fn reset(&mut self, arguments: Arguments) -> Result<StepResult, Failure> {
+    pub(super) async fn reset(&mut self, arguments: Arguments) -> Result<StepResult, RequestFailure> {
         let seats = arguments.seats(&self.spec)?;
         let reset = Reset { seed: arguments.seed.map(Seed), seats: Some(seats.clone()), ..Reset::default() };
         let batch = match &self.opened {
@@ -110,7 +110,7 @@ impl Environment {
             }
         };
         let returns = [self.spec.min_return, self.spec.max_return];
-        self.episode = Some(Episode::new(arguments, returns));
+        self.episode = Some(ScoredEpisode::new(arguments, returns));
         let result = self.observe(&batch, None).await?;
         Ok(StepResult { reward: result.done.then_some(result.reward).flatten(), ..result })
     }
@@ -119,12 +119,12 @@ impl Environment {
     ///
     /// # Errors
     /// No episode, an episode that is over, or an answer that is too long.
-    pub(super) async fn step(&mut self, answer: String) -> Result<StepResult, Failure> {
+    pub(super) async fn step(&mut self, answer: String) -> Result<StepResult, RequestFailure> {
         let (Some(Opened { env, .. }), Some(episode)) = (&self.opened, &mut self.episode) else {
-            return Err(Failure::execution("expected reset before the first step"));
+            return Err(RequestFailure::execution("expected reset before the first step"));
         };
         if episode.is_over() {
-            return Err(Failure::execution("the episode is over; reset starts the next one"));
+            return Err(RequestFailure::execution("the episode is over; reset starts the next one"));
         }
         let batch = env.step_with(StepEnvs { answers: Some(vec![Some(answer)]), ..StepEnvs::default() }).await?;
         let read = batch.answers.as_ref().and_then(|answers| answers.first()?.as_ref());
@@ -149,7 +149,7 @@ impl Environment {
         state
     }
 
-    fn message(&self, setup: &Setup, seats: Vec<String>) -> Open {
+    fn message(&self, setup: &EnvSetup, seats: Vec<String>) -> Open {
         Open {
             seats: Some(seats),
             autoreset: Autoreset::Disabled,
@@ -163,9 +163,9 @@ impl Environment {
     }
 
     /// Reads a batch, and returns the position as the model observes it.
-    async fn observe(&mut self, batch: &Batch, refusal: Option<String>) -> Result<StepResult, Failure> {
+    async fn observe(&mut self, batch: &Batch, refusal: Option<String>) -> Result<StepResult, RequestFailure> {
         let (Some(Opened { env, setup }), Some(episode)) = (&self.opened, &mut self.episode) else {
-            return Err(Failure::execution("expected reset before the first step"));
+            return Err(RequestFailure::execution("expected reset before the first step"));
         };
         let seat = episode.arguments.seat;
         let is_first = episode.steps() == 0;
@@ -173,7 +173,7 @@ impl Environment {
         let is_truncated = batch.truncated.get(0) == Some(1);
         if is_truncated || batch.terminated.get(0) == Some(1) {
             let value = batch.returns.as_ref().and_then(|returns| returns.get(seat as usize));
-            episode.end = Some(GameEnd { value: value.unwrap_or(episode.returns[0]), is_truncated });
+            episode.end = Some(EpisodeEnd { value: value.unwrap_or(episode.returns[0]), is_truncated });
         }
         let done = episode.is_over();
         let (mut system, mut prompt, mut legal) = (String::new(), String::new(), Vec::new());
@@ -198,7 +198,7 @@ fn texts(messages: &[ChatMessage]) -> (String, String) {
 }
 
 /// Returns the names of the legal moves; no names if there are more than a request may list.
-async fn names(client: &Client, env: &Env, batch: &Batch, seat: u32) -> Result<Vec<String>, Failure> {
+async fn names(client: &Client, env: &Env, batch: &Batch, seat: u32) -> Result<Vec<String>, RequestFailure> {
     let Some(Mask::Ids(rows)) = &batch.mask else { return Ok(Vec::new()) };
     let ids = rows.row(0);
     if ids.is_empty() || ids.len() > client.welcome().limits.list_entries as usize {

@@ -8,21 +8,21 @@ use super::arguments::Arguments;
 
 /// Result of an episode that has ended on the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct GameEnd {
+pub(super) struct EpisodeEnd {
     /// Return of the model's seat.
     pub(super) value: f64,
     /// True if the step limit ended the episode.
     pub(super) is_truncated: bool,
 }
 
-/// Episode of a model.
-pub(super) struct Episode {
+/// Episode of a model, with its score.
+pub(super) struct ScoredEpisode {
     pub(super) arguments: Arguments,
     /// Least and greatest return of a seat.
     pub(super) returns: [f64; 2],
     /// Number of moves of all seats.
     pub(super) length: u32,
-    pub(super) end: Option<GameEnd>,
+    pub(super) end: Option<EpisodeEnd>,
     moves: u32,
     illegal: u32,
     unparsed: u32,
@@ -31,9 +31,9 @@ pub(super) struct Episode {
     refused_in_turn: u32,
 }
 
-impl Episode {
+impl ScoredEpisode {
     pub(super) fn new(arguments: Arguments, returns: [f64; 2]) -> Self {
-        Episode {
+        ScoredEpisode {
             arguments,
             returns,
             length: 0,
@@ -116,9 +116,9 @@ impl Episode {
 mod tests {
     use super::*;
 
-    fn episode(arguments: serde_json::Value) -> Episode {
+    fn episode(arguments: serde_json::Value) -> ScoredEpisode {
         let arguments = Arguments::read(arguments.as_object().unwrap().clone()).map_err(|e| e.message()).unwrap();
-        Episode::new(arguments, [-1.0, 1.0])
+        ScoredEpisode::new(arguments, [-1.0, 1.0])
     }
 
     fn read(verdict: Verdict) -> ReadAnswer {
@@ -141,7 +141,7 @@ mod tests {
     fn finished_episode_has_its_return() {
         let mut episode = episode(json!({ "scale": "unit" }));
         episode.count(&read(Verdict::Ok));
-        episode.end = Some(GameEnd { value: 0.0, is_truncated: false });
+        episode.end = Some(EpisodeEnd { value: 0.0, is_truncated: false });
         assert_eq!((episode.reward(), &episode.metrics()["finished"]), (0.5, &json!(true)));
     }
 }

@@ -25,7 +25,7 @@ pub(super) enum FailureCode {
 
 /// Request that failed, with its reason.
 #[derive(Clone, Debug)]
-pub(super) struct Failure {
+pub(super) struct RequestFailure {
     code: FailureCode,
     status: StatusCode,
     message: String,
@@ -37,34 +37,38 @@ pub(super) struct Failure {
     ends: bool,
 }
 
-impl Failure {
+impl RequestFailure {
     fn new(code: FailureCode, status: StatusCode, message: impl Into<String>) -> Self {
-        Failure { code, status, message: message.into(), field: None, reason: None, ends: false }
+        RequestFailure { code, status, message: message.into(), field: None, reason: None, ends: false }
     }
 
     /// Returns the failure of a text that is not JSON.
     pub(super) fn json(error: &serde_json::Error) -> Self {
-        Failure::new(FailureCode::InvalidJson, StatusCode::UNPROCESSABLE_ENTITY, format!("expected JSON: {error}"))
+        RequestFailure::new(
+            FailureCode::InvalidJson,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            format!("expected JSON: {error}"),
+        )
     }
 
     /// Returns the failure of a message of unknown type.
     pub(super) fn kind(got: &Value) -> Self {
         let message =
             format!("type: expected a message type, got {}; allowed: reset, step, state, close, mcp", echo(got));
-        Failure::new(FailureCode::UnknownType, StatusCode::UNPROCESSABLE_ENTITY, message)
+        RequestFailure::new(FailureCode::UnknownType, StatusCode::UNPROCESSABLE_ENTITY, message)
     }
 
     /// Returns the failure of an invalid field.
     pub(super) fn field(name: &str, expected: &str, got: Option<&Value>) -> Self {
         let got = got.map_or_else(|| "nothing".to_owned(), echo);
         let message = format!("{name}: expected {expected}, got {got}");
-        let failure = Failure::new(FailureCode::ValidationError, StatusCode::UNPROCESSABLE_ENTITY, message);
-        Failure { field: Some(name.to_owned()), ..failure }
+        let failure = RequestFailure::new(FailureCode::ValidationError, StatusCode::UNPROCESSABLE_ENTITY, message);
+        RequestFailure { field: Some(name.to_owned()), ..failure }
     }
 
     /// Returns the failure of a request that the episode does not permit now.
     pub(super) fn execution(message: &str) -> Self {
-        Failure::new(FailureCode::ExecutionError, StatusCode::BAD_REQUEST, message)
+        RequestFailure::new(FailureCode::ExecutionError, StatusCode::BAD_REQUEST, message)
     }
 
     /// Returns the failure of the start of a session, after which the session ends.
@@ -72,7 +76,7 @@ impl Failure {
         if self.code == FailureCode::ExecutionError {
             self.code = FailureCode::FactoryError;
         }
-        Failure { ends: true, ..self }
+        RequestFailure { ends: true, ..self }
     }
 
     /// Returns true if the session cannot continue.
@@ -98,7 +102,7 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for RequestFailure {
     fn from(error: Error) -> Self {
         use {ErrorCode as Code, FailureCode as Kind};
         let Error::Refused(refusal) = &error else {
@@ -106,7 +110,10 @@ impl From<Error> for Failure {
                 Error::Connect { why, .. } => (Kind::CapacityReached, why),
                 other => (Kind::SessionError, other.to_string()),
             };
-            return Failure { ends: true, ..Failure::new(kind, StatusCode::SERVICE_UNAVAILABLE, message) };
+            return RequestFailure {
+                ends: true,
+                ..RequestFailure::new(kind, StatusCode::SERVICE_UNAVAILABLE, message)
+            };
         };
         let (kind, status) = match refusal.code {
             Code::Unauthorized => (Kind::SessionError, StatusCode::UNAUTHORIZED),
@@ -120,11 +127,11 @@ impl From<Error> for Failure {
             Code::Internal => (Kind::ExecutionError, StatusCode::INTERNAL_SERVER_ERROR),
             _ => (Kind::ExecutionError, StatusCode::BAD_REQUEST),
         };
-        Failure { reason: Some(refusal.code), ..Failure::new(kind, status, refusal.message.clone()) }
+        RequestFailure { reason: Some(refusal.code), ..RequestFailure::new(kind, status, refusal.message.clone()) }
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for RequestFailure {
     fn into_response(self) -> Response {
         let detail = match &self.field {
             Some(field) => self.details(json!(["body", field])),
@@ -155,7 +162,7 @@ mod tests {
 
     #[test]
     fn failure_at_start_ends_the_session() {
-        let failure = Failure::execution("no such game").at_start();
+        let failure = RequestFailure::execution("no such game").at_start();
         assert!(failure.ends() && failure.message().contains("FACTORY_ERROR"));
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::arguments::{Arguments, answer};
 use super::environment::Environment;
-use super::failure::Failure;
+use super::failure::RequestFailure;
 use super::rpc;
 
 /// Message of a client.
@@ -20,7 +20,7 @@ enum Request {
 }
 
 /// Effect of a message on its session.
-pub(super) enum Outcome {
+pub(super) enum MessageOutcome {
     /// The session continues after this reply.
     Reply(String),
     /// The session ends after this reply.
@@ -29,29 +29,29 @@ pub(super) enum Outcome {
     Closed,
 }
 
-impl Outcome {
+impl MessageOutcome {
     /// Returns the outcome of a failure.
-    pub(super) fn of(failure: &Failure) -> Self {
-        if failure.ends() { Outcome::Last(failure.message()) } else { Outcome::Reply(failure.message()) }
+    pub(super) fn of(failure: &RequestFailure) -> Self {
+        if failure.ends() { MessageOutcome::Last(failure.message()) } else { MessageOutcome::Reply(failure.message()) }
     }
 }
 
 /// Executes a message.
-pub(super) async fn execute(environment: &mut Environment, text: &str) -> Outcome {
+pub(super) async fn execute(environment: &mut Environment, text: &str) -> MessageOutcome {
     let reply = async {
         Ok(match read(text)? {
             Request::Reset(arguments) => message("observation", &environment.reset(Arguments::read(arguments)?).await?),
             Request::Step(action) => message("observation", &environment.step(answer(action)?).await?),
             Request::State => message("state", &environment.state()),
             Request::Mcp(request) => message("mcp", &rpc::respond(Value::Object(request))),
-            Request::Close => return Ok(Outcome::Closed),
+            Request::Close => return Ok(MessageOutcome::Closed),
         })
     };
-    reply.await.unwrap_or_else(|failure| Outcome::of(&failure))
+    reply.await.unwrap_or_else(|failure| MessageOutcome::of(&failure))
 }
 
 /// Returns a reply of this type.
-fn message<T: Serialize>(kind: &'static str, data: &T) -> Outcome {
+fn message<T: Serialize>(kind: &'static str, data: &T) -> MessageOutcome {
     #[derive(Serialize)]
     struct ReplyMessage<'a, T> {
         r#type: &'static str,
@@ -59,30 +59,30 @@ fn message<T: Serialize>(kind: &'static str, data: &T) -> Outcome {
     }
     // Texts and numbers always have a JSON form.
     let reply = ReplyMessage { r#type: kind, data };
-    Outcome::Reply(serde_json::to_string(&reply).unwrap_or_default())
+    MessageOutcome::Reply(serde_json::to_string(&reply).unwrap_or_default())
 }
 
 /// Reads a message.
 ///
 /// # Errors
 /// A text that is not JSON, an unknown type, or an invalid field.
-fn read(text: &str) -> Result<Request, Failure> {
-    let mut message = match serde_json::from_str(text).map_err(|e| Failure::json(&e))? {
+fn read(text: &str) -> Result<Request, RequestFailure> {
+    let mut message = match serde_json::from_str(text).map_err(|e| RequestFailure::json(&e))? {
         Value::Object(message) => message,
-        other => return Err(Failure::field("message", "an object with the field type", Some(&other))),
+        other => return Err(RequestFailure::field("message", "an object with the field type", Some(&other))),
     };
     let kind = message.remove("type").unwrap_or(Value::Null);
     let data = match message.remove("data") {
         Some(Value::Object(data)) => Some(data),
-        Some(other) => return Err(Failure::field("data", "an object", Some(&other))),
+        Some(other) => return Err(RequestFailure::field("data", "an object", Some(&other))),
         None => None,
     };
     if let Some((name, value)) = message.iter().next() {
-        return Err(Failure::field(name, "only the fields type and data", Some(value)));
+        return Err(RequestFailure::field(name, "only the fields type and data", Some(value)));
     }
-    let required = |data: Option<Params>| data.ok_or_else(|| Failure::field("data", "an object", None));
+    let required = |data: Option<Params>| data.ok_or_else(|| RequestFailure::field("data", "an object", None));
     let none = |data: Option<Params>, request| match data {
-        Some(data) => Err(Failure::field("data", "no data", Some(&Value::Object(data)))),
+        Some(data) => Err(RequestFailure::field("data", "no data", Some(&Value::Object(data)))),
         None => Ok(request),
     };
     match kind.as_str() {
@@ -91,7 +91,7 @@ fn read(text: &str) -> Result<Request, Failure> {
         Some("state") => none(data, Request::State),
         Some("mcp") => required(data).map(Request::Mcp),
         Some("close") => none(data, Request::Close),
-        _ => Err(Failure::kind(&kind)),
+        _ => Err(RequestFailure::kind(&kind)),
     }
 }
 

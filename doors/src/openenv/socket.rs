@@ -9,9 +9,9 @@ use ludex_client::{Event, Events, LocalConnector};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::environment::Environment;
-use super::failure::Failure;
-use super::messages::{Outcome, execute};
-use crate::websocket::{Frame, Socket};
+use super::failure::RequestFailure;
+use super::messages::{MessageOutcome, execute};
+use crate::websocket::{DoorSocket, Frame};
 
 /// Maximum number of messages that wait for their execution. Beyond it, the socket is not read.
 const MAX_WAITING: usize = 2;
@@ -27,7 +27,7 @@ mod close {
 }
 
 /// Message that is executed now.
-type Running = Pin<Box<dyn Future<Output = (Box<Environment>, Outcome)> + Send>>;
+type Running = Pin<Box<dyn Future<Output = (Box<Environment>, MessageOutcome)> + Send>>;
 
 /// Executor of a session's messages.
 enum Work {
@@ -36,7 +36,7 @@ enum Work {
 }
 
 /// Serves a session of a game.
-pub(super) async fn serve(mut socket: Socket, connector: LocalConnector, game: String, headers: HeaderMap) {
+pub(super) async fn serve(mut socket: DoorSocket, connector: LocalConnector, game: String, headers: HeaderMap) {
     match Environment::connect(&connector, &headers, &game).await {
         Ok((environment, events)) => {
             let (code, reason) = run(&mut socket, environment, events).await;
@@ -50,7 +50,7 @@ pub(super) async fn serve(mut socket: Socket, connector: LocalConnector, game: S
 }
 
 /// Runs a session until its end, and returns the close code with its reason.
-async fn run(socket: &mut Socket, environment: Environment, mut events: Events) -> (u16, &'static str) {
+async fn run(socket: &mut DoorSocket, environment: Environment, mut events: Events) -> (u16, &'static str) {
     let idle = Duration::from_millis(environment.client().welcome().limits.idle_ms);
     let mut timer = tokio::time::interval(PING.min(idle));
     timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -74,21 +74,21 @@ async fn run(socket: &mut Socket, environment: Environment, mut events: Events) 
             (environment, outcome) = finished(&mut work) => {
                 work = Some(Work::Idle(environment));
                 match outcome {
-                    Outcome::Reply(reply) => {
+                    MessageOutcome::Reply(reply) => {
                         if !socket.send(reply).await {
                             return (close::NORMAL, "");
                         }
                     }
-                    Outcome::Last(reply) => {
+                    MessageOutcome::Last(reply) => {
                         socket.send(reply).await;
                         return (close::GOING_AWAY, "session ended");
                     }
-                    Outcome::Closed => return (close::NORMAL, ""),
+                    MessageOutcome::Closed => return (close::NORMAL, ""),
                 }
             }
             event = events.next() => match event {
                 None | Some(Event::Gone(_)) => {
-                    let failure = Failure::from(ludex_client::Error::SessionLost);
+                    let failure = RequestFailure::from(ludex_client::Error::SessionLost);
                     socket.send(failure.message()).await;
                     return (close::GOING_AWAY, "session ended");
                 }
@@ -122,7 +122,7 @@ fn start(work: Work, waiting: &mut VecDeque<String>) -> Work {
 }
 
 /// Waits until the running message is executed; forever if none is running.
-async fn finished(work: &mut Option<Work>) -> (Box<Environment>, Outcome) {
+async fn finished(work: &mut Option<Work>) -> (Box<Environment>, MessageOutcome) {
     match work {
         Some(Work::Running(running)) => running.await,
         _ => std::future::pending().await,

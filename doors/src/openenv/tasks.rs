@@ -5,7 +5,7 @@ use std::ops::Range;
 use ludex_client::protocol::spec::Params;
 use serde_json::{Value, json};
 
-use super::failure::Failure;
+use super::failure::RequestFailure;
 
 /// First seed of the split for tests, as in the Python client.
 const FIRST_TEST: u64 = 1 << 32;
@@ -28,15 +28,15 @@ fn task(seeds: &Range<u64>, index: u64) -> Option<Value> {
 ///
 /// # Errors
 /// An unknown split, or an index out of range.
-pub(super) fn respond(route: &str, env: &str, request: &Params) -> Option<Result<Value, Failure>> {
+pub(super) fn respond(route: &str, env: &str, request: &Params) -> Option<Result<Value, RequestFailure>> {
     let seeds = || {
         let split = request.get("split");
         let named = SPLITS.iter().find(|(name, _)| split.is_some_and(|split| split == name));
-        named.map(|(_, seeds)| seeds.clone()).ok_or_else(|| Failure::field("split", "train or test", split))
+        named.map(|(_, seeds)| seeds.clone()).ok_or_else(|| RequestFailure::field("split", "train or test", split))
     };
     let bound = |name: &str, default: u64| match request.get(name) {
         None | Some(Value::Null) => Ok(default),
-        Some(value) => value.as_u64().ok_or_else(|| Failure::field(name, "an index of at least 0", Some(value))),
+        Some(value) => value.as_u64().ok_or_else(|| RequestFailure::field(name, "an index of at least 0", Some(value))),
     };
     let listed = |from: u64, to: u64, seeds: &Range<u64>| -> Vec<Value> {
         (from..to.min(seeds.end - seeds.start)).filter_map(|index| task(seeds, index)).collect()
@@ -48,7 +48,7 @@ pub(super) fn respond(route: &str, env: &str, request: &Params) -> Option<Result
             let index = request.get("index");
             let found = index.and_then(Value::as_u64).and_then(|index| task(&seeds, index));
             let expected = format!("an index from 0 to {}", seeds.end - seeds.start - 1);
-            found.map(|task| json!({ "task": task })).ok_or_else(|| Failure::field("index", &expected, index))
+            found.map(|task| json!({ "task": task })).ok_or_else(|| RequestFailure::field("index", &expected, index))
         }),
         "task_range" => seeds().and_then(|seeds| {
             let (start, stop) = (bound("start", 0)?, bound("stop", u64::MAX)?);
@@ -62,7 +62,7 @@ pub(super) fn respond(route: &str, env: &str, request: &Params) -> Option<Result
 mod tests {
     use super::*;
 
-    fn ask(route: &str, request: Value) -> Result<Value, Failure> {
+    fn ask(route: &str, request: Value) -> Result<Value, RequestFailure> {
         respond(route, "nim", request.as_object().unwrap()).unwrap()
     }
 
