@@ -24,7 +24,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
-use self::calls::PlayedGame;
+use self::calls::OwnGame;
 use self::handles::Handles;
 use self::server::McpServer;
 
@@ -36,7 +36,7 @@ pub const BODY_BYTES: u64 = 512 << 10;
 
 /// Games of all callers of a server.
 #[derive(Clone, Default)]
-pub struct McpGames(Arc<Handles<PlayedGame>>);
+pub struct McpGames(Arc<Handles<OwnGame>>);
 
 /// Returns the routes for one HTTP connection. `games` is shared by all connections of a server.
 pub fn routes(connector: LocalConnector, games: McpGames) -> Router {

@@ -17,23 +17,23 @@ use super::arguments::{
 use super::handles::Ends;
 use super::practice::Practice;
 use super::reply::{ToolReply, ToolResult, failure};
-use super::seat::MatchSeat;
+use super::seat::RemoteSeat;
 use super::server::{Caller, McpServer};
 
 /// Agent name of a caller that sets none.
 const NAME: &str = "mcp";
 
-/// PlayedGame of a caller.
-pub(super) enum PlayedGame {
+/// OwnGame of a caller.
+pub(super) enum OwnGame {
     Practice(Practice),
-    Seat(MatchSeat),
+    Seat(RemoteSeat),
 }
 
-impl Ends for PlayedGame {
+impl Ends for OwnGame {
     fn is_over(&self) -> bool {
         match self {
-            PlayedGame::Practice(game) => game.is_over(),
-            PlayedGame::Seat(seat) => seat.is_over(),
+            OwnGame::Practice(game) => game.is_over(),
+            OwnGame::Seat(seat) => seat.is_over(),
         }
     }
 }
@@ -94,7 +94,7 @@ impl McpServer {
         self.admit(caller)?;
         let (client, _) = self.connect(caller, self.options.agent.clone(), false).await?;
         let game = Practice::begin(client, arguments).await?;
-        let (id, game) = self.insert(caller, PlayedGame::Practice(game))?;
+        let (id, game) = self.insert(caller, OwnGame::Practice(game))?;
         position(&game, &id, true, None).await
     }
 
@@ -111,8 +111,8 @@ impl McpServer {
         self.admit(caller)?;
         let agent = AgentId { name, kind: Some(AgentKind::Llm), model: arguments.model.clone(), ..AgentId::default() };
         let (client, events) = self.connect(caller, Some(agent), arguments.resume).await?;
-        let seat = MatchSeat::take(client, events, arguments).await?;
-        let (id, game) = self.insert(caller, PlayedGame::Seat(seat))?;
+        let seat = RemoteSeat::take(client, events, arguments).await?;
+        let (id, game) = self.insert(caller, OwnGame::Seat(seat))?;
         position(&game, &id, true, None).await
     }
 
@@ -125,24 +125,24 @@ impl McpServer {
     async fn play(&self, caller: &Caller, arguments: Map<String, Value>) -> ToolResult {
         let PlayArguments { id, answer } = read(arguments)?;
         match &*self.game(caller, &id)? {
-            PlayedGame::Practice(game) => game.answer(&id, answer.into_text()).await,
-            PlayedGame::Seat(seat) => seat.answer(&id, &answer.into_text()).await,
+            OwnGame::Practice(game) => game.answer(&id, answer.into_text()).await,
+            OwnGame::Seat(seat) => seat.answer(&id, &answer.into_text()).await,
         }
     }
 
     async fn resign(&self, caller: &Caller, arguments: Map<String, Value>) -> ToolResult {
         let ResignArguments { id } = read(arguments)?;
         match &*self.game(caller, &id)? {
-            PlayedGame::Practice(game) => game.resign(&id).await,
-            PlayedGame::Seat(seat) => seat.resign(&id).await,
+            OwnGame::Practice(game) => game.resign(&id).await,
+            OwnGame::Seat(seat) => seat.resign(&id).await,
         }
     }
 
     async fn history(&self, caller: &Caller, arguments: Map<String, Value>) -> ToolResult {
         let HistoryArguments { id } = read(arguments)?;
         Ok(match &*self.game(caller, &id)? {
-            PlayedGame::Practice(game) => game.history(&id).await,
-            PlayedGame::Seat(seat) => seat.history(&id),
+            OwnGame::Practice(game) => game.history(&id).await,
+            OwnGame::Seat(seat) => seat.history(&id),
         })
     }
 
@@ -150,10 +150,10 @@ impl McpServer {
     fn own_games(&self, caller: &Caller) -> ToolReply {
         let is_shared = caller.token.is_none() && self.options.local.is_some();
         let own = if is_shared { Vec::new() } else { self.games.0.all(caller.token.as_deref()) };
-        let entry = |(id, game): (String, Arc<PlayedGame>)| {
+        let entry = |(id, game): (String, Arc<OwnGame>)| {
             let name = match &*game {
-                PlayedGame::Practice(game) => game.game().to_owned(),
-                PlayedGame::Seat(seat) => seat.game(),
+                OwnGame::Practice(game) => game.game().to_owned(),
+                OwnGame::Seat(seat) => seat.game(),
             };
             json!({ "id": id, "game": name, "over": game.is_over() })
         };
@@ -171,13 +171,13 @@ impl McpServer {
         self.games.0.admit(caller.token.as_deref()).map_err(|why| failure("limit", why))
     }
 
-    fn insert(&self, caller: &Caller, game: PlayedGame) -> Result<(String, Arc<PlayedGame>), ToolReply> {
+    fn insert(&self, caller: &Caller, game: OwnGame) -> Result<(String, Arc<OwnGame>), ToolReply> {
         let game = Arc::new(game);
         let inserted = self.games.0.insert(caller.token.as_deref(), game.clone());
         inserted.map(|id| (id, game)).map_err(|error| failure("internal", error.to_string()))
     }
 
-    fn game(&self, caller: &Caller, id: &str) -> Result<Arc<PlayedGame>, ToolReply> {
+    fn game(&self, caller: &Caller, id: &str) -> Result<Arc<OwnGame>, ToolReply> {
         let known = self.games.0.get(caller.token.as_deref(), id);
         known.ok_or_else(|| {
             failure(
@@ -188,10 +188,10 @@ impl McpServer {
     }
 }
 
-async fn position(game: &PlayedGame, id: &str, full: bool, picture: Option<PictureForm>) -> ToolResult {
+async fn position(game: &OwnGame, id: &str, full: bool, picture: Option<PictureForm>) -> ToolResult {
     match game {
-        PlayedGame::Practice(game) => game.position(id, full, picture).await,
-        PlayedGame::Seat(seat) => seat.position(id, full, picture).await,
+        OwnGame::Practice(game) => game.position(id, full, picture).await,
+        OwnGame::Seat(seat) => seat.position(id, full, picture).await,
     }
 }
 

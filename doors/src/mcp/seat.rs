@@ -23,7 +23,7 @@ const MAX_WAIT: Duration = Duration::from_secs(20);
 const MOVE_MS: u64 = 300_000;
 
 /// Seat in a match, or in the matches of a run one after another.
-pub(super) struct MatchSeat {
+pub(super) struct RemoteSeat {
     shared: Arc<Shared>,
 }
 
@@ -36,14 +36,14 @@ struct Shared {
     enrol: Option<Enrol>,
 }
 
-impl Drop for MatchSeat {
+impl Drop for RemoteSeat {
     fn drop(&mut self) {
         // Closes the connection, which ends the reader too.
         self.shared.client.lock().take();
     }
 }
 
-impl MatchSeat {
+impl RemoteSeat {
     /// Takes a seat: joins a match, enrolls in a run, or resumes the seats that are reserved for the agent name.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl MatchSeat {
         let shared =
             Arc::new(Shared { client: Mutex::new(Some(client.clone())), state: watch::Sender::new(state), enrol });
         tokio::spawn(read(shared.clone(), events));
-        let seat = MatchSeat { shared };
+        let seat = RemoteSeat { shared };
         if let Some(request) = request {
             match client.request(request).await? {
                 ServerMessage::Joined(joined) => seat.shared.state.send_modify(|state| state.join = Some(joined.join)),

@@ -67,7 +67,7 @@ fn texts(result: &Value) -> String {
 /// Returns the first legal move in a prompt.
 fn legal_move(reply: &Value) -> String {
     let prompt = reply["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
-    prompt.split_once("Legal moves:\n").unwrap().1.split(['\n', ',']).next().unwrap().trim().to_owned()
+    prompt.split_once("Legal moves:\n").unwrap().1.lines().next().unwrap().to_owned()
 }
 
 /// Plays a practice game to its end.
@@ -276,31 +276,34 @@ async fn picture_is_an_image_or_a_resource() {
     server.stop().stopped().await;
 }
 
+/// Plays a rated match against another client of a queue, after a refused answer.
+async fn play_in_queue(server: &Server, name: &str) -> Value {
+    let join = json!({ "game": "nim", "queue": "q", "rated": true, "name": name });
+    let mut reply = well(server, "", "join", join).await;
+    let mut has_moved = false;
+    while reply["over"] == false {
+        let id = reply["id"].clone();
+        if reply["waiting"] == true {
+            reply = well(server, "", "position", json!({ "id": id })).await;
+            continue;
+        }
+        if !has_moved {
+            let refused = failure(server, "", "play", json!({ "id": id, "answer": "I pass." })).await;
+            assert!(refused.ends_with("Tries left: 2."), "{refused}");
+        }
+        has_moved = true;
+        reply = well(server, "", "play", json!({ "id": id, "answer": legal_move(&reply) })).await;
+    }
+    reply
+}
+
 #[tokio::test]
 async fn seats_of_a_queue_are_played_as_rated_matches() {
     let data = tempfile::tempdir().unwrap();
     let server = started_in(&data).await;
-    let join = |name: &str| json!({ "game": "nim", "queue": "q", "rated": true, "name": name });
-    let (first, second) = tokio::join!(well(&server, "", "join", join("one")), well(&server, "", "join", join("two")));
-    let mut replies = [first, second];
-    let mut turns = 0;
-    while replies.iter().any(|reply| reply["over"] == false) {
-        for reply in &mut replies {
-            let id = reply["id"].clone();
-            if reply["over"] == true || reply["waiting"] == true {
-                *reply = well(&server, "", "position", json!({ "id": id })).await;
-                continue;
-            }
-            if turns == 0 {
-                let refused = failure(&server, "", "play", json!({ "id": id, "answer": "I pass." })).await;
-                assert!(refused.ends_with("Tries left: 2."), "{refused}");
-            }
-            turns += 1;
-            *reply = well(&server, "", "play", json!({ "id": id, "answer": legal_move(reply) })).await;
-        }
-    }
-    assert!(turns > 0);
-    let last = &replies[0]["last_match"];
+    let (first, second) = tokio::join!(play_in_queue(&server, "one"), play_in_queue(&server, "two"));
+    let last = &first["last_match"];
+    assert_eq!(last["match"], second["last_match"]["match"]);
     assert_eq!(last["reason"], "finished", "{last}");
     let records = records(server, &data).await;
     let [record] = &records[..] else { panic!("expected one record, got {}", records.len()) };
