@@ -155,21 +155,22 @@ def test_matches_equal_those_of_the_evaluation(
 ) -> None:
     world = one_world.reference(program, world_model, tmp_path / "reference")
     played = []
-    with ludex.serve(tmp_path / "store") as server:
-        with GenericEnvClient(base_url=url(server, one_world.GAME)).sync() as env:
-            options = {"opponents": one_world.OPPONENT, "record": True, **one_world.SETTINGS}
-            for match in world.matches:
-                result = env.reset(seed=match.seed, seat=match.seat, **options)
-                messages = [{"role": "system", "content": result.observation["system"]}]
-                while not result.done:
-                    request = result.observation["prompt"]
-                    answer = one_world.answer_of(request)
-                    messages += [
-                        {"role": "user", "content": request},
-                        {"role": "assistant", "content": answer},
-                    ]
-                    result = env.step({"answer": answer})
-                found = one_world.match_of(match.seed, match.seat, messages, result.reward)
-                played.append(found)
+    options = {"opponents": one_world.OPPONENT, "record": True, **one_world.SETTINGS}
+    with (
+        ludex.serve(tmp_path / "store") as server,
+        GenericEnvClient(base_url=url(server, one_world.GAME)).sync() as env,
+    ):
+        for match in world.matches:
+            result = env.reset(seed=match.seed, seat=match.seat, **options)
+            messages = [{"role": "system", "content": result.observation["system"]}]
+            while not result.done:
+                request = result.observation["prompt"]
+                answer = one_world.answer_of(request)
+                messages += [
+                    {"role": "user", "content": request},
+                    {"role": "assistant", "content": answer},
+                ]
+                result = env.step({"answer": answer})
+            played.append(one_world.match_of(match.seed, match.seat, messages, result.reward))
     assert played == world.matches
     assert one_world.recorded_moves(program, tmp_path / "store") == world.moves
