@@ -8,7 +8,7 @@ use ludex_doors::mcp;
 use ludex_doors::openenv;
 use ludex_server::door::Door;
 
-/// Returns all doors.
+/// Returns the doors that a server opens.
 pub fn doors() -> Vec<Door> {
     vec![
         Door {

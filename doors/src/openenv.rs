@@ -56,7 +56,7 @@ pub fn routes(connector: LocalConnector) -> Router {
         .with_state(connector)
 }
 
-/// Opens a session.
+/// Opens a session on a WebSocket.
 async fn ws(
     State(connector): State<LocalConnector>,
     Path(game): Path<String>,
@@ -72,7 +72,7 @@ async fn health(State(connector): State<LocalConnector>, Path(game): Path<String
     Ok(Json(json!({ "status": "healthy" })))
 }
 
-/// Describes the game.
+/// Describes the game, with its rules page.
 async fn metadata(State(connector): State<LocalConnector>, Path(game): Path<String>, headers: HeaderMap) -> Reply {
     let (client, _events) = connect(&connector, &headers, "openenv").await?;
     let spec = client.describe(&game, Params::new(), true).await?;
@@ -140,7 +140,7 @@ async fn list_splits(
     Path((game, env)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response {
-    match named(&connector, &headers, &game, &env).await {
+    match environment_name(&connector, &headers, &game, &env).await {
         Ok(_) => Json(tasks::splits()).into_response(),
         Err(refused) => refused,
     }
@@ -157,7 +157,7 @@ async fn list_tasks(
         Ok(request) => request,
         Err(failure) => return failure.into_response(),
     };
-    match named(&connector, &headers, &game, &env).await {
+    match environment_name(&connector, &headers, &game, &env).await {
         Ok(name) => match tasks::respond(&route, &name, &request) {
             Some(Ok(reply)) => Json(reply).into_response(),
             Some(Err(failure)) => failure.into_response(),
@@ -168,7 +168,12 @@ async fn list_tasks(
 }
 
 /// Returns the name of the environment, if `env` is its name.
-async fn named(connector: &LocalConnector, headers: &HeaderMap, game: &str, env: &str) -> Result<String, Response> {
+async fn environment_name(
+    connector: &LocalConnector,
+    headers: &HeaderMap,
+    game: &str,
+    env: &str,
+) -> Result<String, Response> {
     let (environment, _events) =
         Environment::connect(connector, headers, game).await.map_err(IntoResponse::into_response)?;
     let name = &environment.spec().game;

@@ -18,7 +18,7 @@ pub(super) struct SeenHistory {
 }
 
 impl SeenHistory {
-    /// Adds an entry.
+    /// Adds an entry at the end.
     pub fn push(&mut self, mut entry: String) {
         entry.truncate(entry.floor_char_boundary(MAX_ENTRY_BYTES));
         self.bytes += entry.len();

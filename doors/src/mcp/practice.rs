@@ -116,7 +116,7 @@ impl Practice {
         let reply = self.reply(id, &state, false).with("verdict", read.verdict);
         match played {
             true => Ok(reply.with("move", &read.text)),
-            false => Err(refused(reply, &read)),
+            false => Err(refusal_reply(reply, &read)),
         }
     }
 
@@ -197,7 +197,7 @@ fn game_over() -> ToolReply {
 }
 
 /// Makes the reply to a refused answer.
-fn refused(reply: ToolReply, read: &ReadAnswer) -> ToolReply {
+fn refusal_reply(reply: ToolReply, read: &ReadAnswer) -> ToolReply {
     let message = read.message.as_deref().unwrap_or("expected a legal move");
     reply.with("message", message).with("issues", &read.issues).into_error()
 }

@@ -90,7 +90,7 @@ impl RemoteSeat {
         // Without a turn in time, the reply says what the seat waits for.
         let _ = tokio::time::timeout(MAX_WAIT, ready).await;
         let Some(turn) = self.turn() else { return Ok(self.status(id)) };
-        let reply = shown(self.status(id), &turn, full);
+        let reply = with_prompt(self.status(id), &turn, full);
         Ok(match (picture, &turn.view.picture) {
             (Some(form), Some(picture)) => reply.picture(id, form, picture),
             _ => reply,
@@ -120,7 +120,7 @@ impl RemoteSeat {
                 self.shared.state.send_modify(|state| state.close_turn(&turn));
                 Ok(self.position(id, false, None).await?.with("move", accepted.text).with("verdict", "ok"))
             }
-            ServerMessage::Refused(refused) => Err(self.refused(id, &turn, *refused)),
+            ServerMessage::Refused(refused) => Err(self.refusal_reply(id, &turn, *refused)),
             _ => Err(failure("internal", "unexpected reply to a move")),
         }
     }
@@ -160,7 +160,7 @@ impl RemoteSeat {
         self.shared.client.lock().clone().ok_or_else(|| failure("match_over", "the match is over"))
     }
 
-    fn refused(&self, id: &str, turn: &TurnFrame, refused: ActRefused) -> ToolReply {
+    fn refusal_reply(&self, id: &str, turn: &TurnFrame, refused: ActRefused) -> ToolReply {
         self.shared.state.send_modify(|state| state.refuse(turn, &refused));
         let left = refused.tries_left;
         let words = refused.answer.as_ref().and_then(|answer| answer.message.as_ref()).unwrap_or(&refused.message);
@@ -199,7 +199,7 @@ impl RemoteSeat {
 }
 
 /// Adds the prompt of a turn to a reply, and with `full` the rules and the form of the answer too.
-fn shown(reply: ToolReply, turn: &TurnFrame, full: bool) -> ToolReply {
+fn with_prompt(reply: ToolReply, turn: &TurnFrame, full: bool) -> ToolReply {
     let all = turn.view.prompt.as_deref().unwrap_or_default();
     let messages = if full { all } else { all.last_chunk::<1>().map_or(all, |last| last) };
     let reply = reply.with("match", &turn.match_id).with("seat", turn.seat).with("messages", messages);

@@ -46,7 +46,7 @@ impl ScoredEpisode {
         }
     }
 
-    /// Counts an answer.
+    /// Counts an answer by its verdict.
     pub(super) fn count(&mut self, read: &ReadAnswer) {
         let count = match read.verdict {
             Verdict::Ok => {

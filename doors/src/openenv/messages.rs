@@ -36,7 +36,7 @@ impl MessageOutcome {
     }
 }
 
-/// Executes a message.
+/// Executes a message of a session.
 pub(super) async fn execute(environment: &mut Environment, text: &str) -> MessageOutcome {
     let reply = async {
         Ok(match read(text)? {
