@@ -85,7 +85,7 @@ fn has(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
 
 /// Frame from a client, or the end of its connection.
 pub(crate) enum Frame {
-    /// Text message.
+    /// Text message of the client.
     Text(String),
     /// Binary message, which no door expects.
     Binary,

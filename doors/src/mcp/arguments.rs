@@ -14,7 +14,7 @@ pub(super) struct ListGamesArguments {
     pub text: Option<String>,
     /// Number of players that can play the game
     pub players: Option<u32>,
-    /// "perfect" or "imperfect"
+    /// Information of the players: "perfect" or "imperfect"
     pub information: Option<String>,
     /// "deterministic", "explicit" or "sampled"
     pub chance: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct ListGamesArguments {
     pub dynamics: Option<String>,
 }
 
-/// Arguments of `rules`.
+/// Arguments of the tool `rules`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RulesArguments {
@@ -30,7 +30,7 @@ pub(super) struct RulesArguments {
     pub game: String,
 }
 
-/// Arguments of `begin`.
+/// Arguments of the tool `begin`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BeginArguments {
@@ -48,7 +48,7 @@ pub(super) struct BeginArguments {
     pub prompt: Params,
 }
 
-/// Arguments of `join`.
+/// Arguments of the tool `join`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct JoinArguments {
@@ -86,7 +86,7 @@ pub(super) struct JoinArguments {
     pub resume: bool,
 }
 
-/// Arguments of `position`.
+/// Arguments of the tool `position`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PositionArguments {
@@ -99,7 +99,7 @@ pub(super) struct PositionArguments {
     pub full: bool,
 }
 
-/// Arguments of `play`.
+/// Arguments of the tool `play`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlayArguments {
@@ -109,7 +109,7 @@ pub(super) struct PlayArguments {
     pub answer: Answer,
 }
 
-/// Arguments of `resign`.
+/// Arguments of the tool `resign`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResignArguments {
@@ -117,7 +117,7 @@ pub(super) struct ResignArguments {
     pub id: String,
 }
 
-/// Arguments of `history`.
+/// Arguments of the tool `history`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HistoryArguments {

@@ -19,9 +19,9 @@ pub(super) struct SeatState {
     pub join: Option<String>,
     /// True if the seat plays the matches of a run, and not a single match.
     pub is_run: bool,
-    /// Running matches.
+    /// Running matches of the seat.
     pub starts: BTreeMap<SeatKey, Box<MatchStart>>,
-    /// Pending turns.
+    /// Turns that wait for an answer.
     pub turns: BTreeMap<SeatKey, Box<TurnFrame>>,
     pub history: SeenHistory,
     /// Number of entries of the history that replies have shown.

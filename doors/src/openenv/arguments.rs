@@ -9,10 +9,10 @@ use super::reward::{RewardRule, RewardScale};
 /// Maximum length of an episode id in characters.
 const MAX_EPISODE_ID: usize = 255;
 
-/// Maximum of `tries`.
+/// Maximum value of `tries`.
 const MAX_TRIES: u64 = 100;
 
-/// Arguments of `reset`.
+/// Arguments of a `reset` message.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Arguments {
     /// Seed of the episode; `None` for the next one of the environment's series.

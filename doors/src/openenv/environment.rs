@@ -69,7 +69,7 @@ impl Environment {
         Ok((Environment { client, spec, opened: None, episode: None }, events))
     }
 
-    /// Returns the game.
+    /// Returns the spec of the game.
     pub(super) fn spec(&self) -> &Spec {
         &self.spec
     }

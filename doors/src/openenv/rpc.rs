@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// Request of JSON-RPC.
+/// Request in JSON-RPC form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RpcRequest {

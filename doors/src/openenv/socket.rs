@@ -19,7 +19,7 @@ const MAX_WAITING: usize = 2;
 /// Time between pings, by which a lost connection is noticed.
 const PING: Duration = Duration::from_secs(30);
 
-/// WebSocket close codes.
+/// Close codes of WebSockets.
 mod close {
     pub const NORMAL: u16 = 1000;
     pub const GOING_AWAY: u16 = 1001;

@@ -42,7 +42,7 @@ pub enum TuningTable {
     Grpo,
 }
 
-/// Decisions to export.
+/// Selection of the decisions to export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionFilter {
     /// Decisions of winners. In games without winners, those of [`DecisionFilter::AboveMean`].
@@ -91,9 +91,9 @@ pub struct TuningSettings {
     pub split: Option<Split>,
 }
 
-/// Exported rows.
+/// Exported rows with their description.
 pub struct TuningData {
-    /// JSON Lines.
+    /// Rows as JSON Lines.
     pub text: String,
     /// Number of rows for training and for validation.
     pub rows: [usize; 2],

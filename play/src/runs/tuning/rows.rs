@@ -56,7 +56,7 @@ struct SftRow<'a> {
     /// train or validation, by the seed of the match
     #[serde(skip_serializing_if = "Option::is_none")]
     split: Option<&'static str>,
-    /// provenance, see below
+    /// provenance of the row, see below
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "serde_json::Map<String, Value>")]
     metadata: Option<&'a RowMetadata>,
@@ -76,7 +76,7 @@ struct DpoRow<'a> {
     rejected: [RowMessage<'a>; 1],
     /// train or validation, by the seed of the match
     split: &'static str,
-    /// provenance, see below
+    /// provenance of the row, see below
     #[schemars(with = "serde_json::Map<String, Value>")]
     metadata: &'a RowMetadata,
 }
@@ -134,7 +134,7 @@ struct GrpoRow<'a> {
     reference_return: f64,
     /// train or validation, by the seed of the match
     split: &'static str,
-    /// provenance, see below
+    /// provenance of the row, see below
     #[schemars(with = "serde_json::Map<String, Value>")]
     metadata: &'a RowMetadata,
 }

@@ -64,13 +64,7 @@ impl Program {
                 reply = self.call("position", json!({ "id": id }));
                 continue;
             }
-            let legal = match reply["legal"][0].as_str() {
-                Some(legal) => legal.to_owned(),
-                None => {
-                    let prompt = reply["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
-                    prompt.split_once("Legal moves:\n").unwrap().1.lines().next().unwrap().to_owned()
-                }
-            };
+            let legal = legal_move(&reply);
             reply = self.call("play", json!({ "id": id, "answer": legal }));
         }
         reply
@@ -81,6 +75,12 @@ impl Program {
         drop(self.input.take());
         assert!(self.child.wait().unwrap().success());
     }
+}
+
+/// Returns the first legal move in a prompt.
+fn legal_move(reply: &Value) -> String {
+    let prompt = reply["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+    prompt.split_once("Legal moves:\n").unwrap().1.lines().next().unwrap().to_owned()
 }
 
 #[test]
@@ -132,7 +132,7 @@ async fn another_program_resumes_the_seat_of_an_ended_one() {
         let mut program = Program::start(&["--server", &url, "--name", "model-1"]);
         let join = json!({ "game": "connect_four", "against": "random", "seat": 0 });
         let joined = program.call("join", join);
-        program.call("play", json!({ "id": joined["id"], "answer": joined["legal"][0] }));
+        program.call("play", json!({ "id": joined["id"], "answer": legal_move(&joined) }));
         program.end();
         let mut program = Program::start(&["--server", &url, "--name", "model-1"]);
         let resumed = program.call("join", json!({ "resume": true }));
