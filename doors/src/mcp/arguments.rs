@@ -125,7 +125,7 @@ pub(super) struct HistoryArguments {
     pub id: String,
 }
 
-/// Arguments of `own_games`, of which there are none.
+/// Arguments of the tool `own_games`, which takes none.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OwnGamesArguments {}

@@ -44,7 +44,7 @@ impl McpServer {
         client.describe(game, Params::new(), true).await
     }
 
-    /// Calls a tool; `None` if there is no such tool.
+    /// Calls a tool; `None` for an unknown tool.
     pub async fn call(&self, caller: &Caller, name: &str, arguments: Map<String, Value>) -> Option<ToolResult> {
         Some(match name {
             "list_games" => self.list_games(caller, arguments).await,

@@ -166,7 +166,7 @@ async fn bad_arguments_are_named() {
         ("begin", json!({ "game": "tic_tak_toe" }), "tic_tac_toe"),
         ("begin", json!({ "game": "tic_tac_toe", "seat": 2 }), "0..=1"),
         ("begin", json!({ "game": "tic_tac_toe", "opponent": ["random", "random"] }), "1 other seats"),
-        ("begin", json!({ "game": "tic_tac_toe", "opponent": "nobody" }), "unknown_agent"),
+        ("begin", json!({ "game": "tic_tac_toe", "opponent": "absent" }), "unknown_agent"),
         ("begin", json!({ "game": "tic_tac_toe", "prompt": { "histori": 1 } }), "histori"),
         ("begin", json!({ "gane": "tic_tac_toe" }), "gane"),
         ("join", json!({}), "either `game`"),

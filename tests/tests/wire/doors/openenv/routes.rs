@@ -33,7 +33,7 @@ async fn http_routes_answer_as_those_of_openenv() {
         ("/reset", "", 200),
         ("/reset", "{", 422),
         ("/reset", r#"{"seed":"a"}"#, 422),
-        ("/reset", r#"{"opponents":"nobody"}"#, 400),
+        ("/reset", r#"{"opponents":"absent"}"#, 400),
         ("/step", r#"{"action":"x"}"#, 422),
         ("/mcp", "{}", 200),
         ("/tic_tac_toe/tasks", r#"{"split":"test"}"#, 200),
