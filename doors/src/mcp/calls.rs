@@ -25,7 +25,7 @@ const NAME: &str = "mcp";
 
 /// OwnGame of a caller.
 pub(super) enum OwnGame {
-    Practice(Practice),
+    Practice(Box<Practice>),
     Seat(RemoteSeat),
 }
 
@@ -94,7 +94,7 @@ impl McpServer {
         self.admit(caller)?;
         let (client, _) = self.connect(caller, self.options.agent.clone(), false).await?;
         let game = Practice::begin(client, arguments).await?;
-        let (id, game) = self.insert(caller, OwnGame::Practice(game))?;
+        let (id, game) = self.insert(caller, OwnGame::Practice(Box::new(game)))?;
         position(&game, &id, true, None).await
     }
 
@@ -152,7 +152,7 @@ impl McpServer {
         let own = if is_shared { Vec::new() } else { self.games.0.all(caller.token.as_deref()) };
         let entry = |(id, game): (String, Arc<OwnGame>)| {
             let name = match &*game {
-                OwnGame::Practice(game) => game.game().to_owned(),
+                OwnGame::Practice(game) => game.game_string().to_owned(),
                 OwnGame::Seat(seat) => seat.game(),
             };
             json!({ "id": id, "game": name, "over": game.is_over() })

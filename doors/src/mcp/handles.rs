@@ -19,7 +19,7 @@ const MAX_GUESTS: usize = 1_024;
 /// Maximum number of all games.
 const MAX_ALL: usize = 8_192;
 
-/// Time without a request after which a game is closed.
+/// Longest time of a game without a request.
 const MAX_IDLE: Duration = Duration::from_secs(3_600);
 
 /// Entry of the table that may be over. Dropping it frees the resources of the game.
@@ -31,6 +31,8 @@ pub(super) trait Ends {
 /// Table of games, with limits on their number and on their idle time.
 pub(super) struct Handles<T> {
     entries: Mutex<BTreeMap<String, Entry<T>>>,
+    /// Time without a request after which a game is closed.
+    idle: Duration,
 }
 
 struct Entry<T> {
@@ -42,7 +44,7 @@ struct Entry<T> {
 
 impl<T> Default for Handles<T> {
     fn default() -> Self {
-        Handles { entries: Mutex::default() }
+        Handles { entries: Mutex::default(), idle: MAX_IDLE }
     }
 }
 
@@ -99,7 +101,7 @@ impl<T: Ends + Send + Sync + 'static> Handles<T> {
     /// Removes a game if it is idle. Otherwise returns the time at which it will be.
     fn deadline(&self, id: &str) -> Option<Instant> {
         let mut entries = self.entries.lock();
-        let deadline = entries.get(id)?.used + MAX_IDLE;
+        let deadline = entries.get(id)?.used + self.idle;
         if deadline > Instant::now() {
             return Some(deadline);
         }
@@ -127,16 +129,17 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn idle_games_are_closed() {
+        let handles = Arc::new(Handles { idle: Duration::ZERO, ..Handles::default() });
+        handles.insert(None, Arc::new(Stub(false))).unwrap();
+        while !handles.all(None).is_empty() {
+            tokio::task::yield_now().await;
+        }
         let handles = Arc::new(Handles::default());
-        let ids = [true, false].map(|_| handles.insert(None, Arc::new(Stub(false))).unwrap());
-        tokio::time::sleep(MAX_IDLE - Duration::from_secs(1)).await;
-        assert!(handles.get(None, &ids[0]).is_some());
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        assert_eq!(handles.all(None).into_iter().map(|(id, _)| id).collect::<Vec<_>>(), [ids[0].clone()]);
-        tokio::time::sleep(MAX_IDLE).await;
-        assert!(handles.all(None).is_empty());
+        let id = handles.insert(None, Arc::new(Stub(false))).unwrap();
+        let (before, game) = (handles.deadline(&id), handles.get(None, &id));
+        assert!(game.is_some() && before.is_some() && handles.deadline(&id) >= before);
     }
 
     #[tokio::test]

@@ -79,7 +79,7 @@ impl Practice {
     }
 
     /// Returns the game string.
-    pub fn game(&self) -> &str {
+    pub fn game_string(&self) -> &str {
         &self.spec.string
     }
 
