@@ -279,7 +279,7 @@ async fn picture_is_an_image_or_a_resource() {
 
 /// Plays a rated match against another client of a queue, after a refused answer.
 async fn play_in_queue(server: &Server, name: &str) -> Value {
-    let join = json!({ "game": "nim", "queue": "q", "rated": true, "name": name });
+    let join = json!({ "game": "tic_tac_toe", "queue": "q", "rated": true, "name": name });
     let mut reply = well(server, "", "join", join).await;
     let mut has_moved = false;
     while reply["over"] == false {

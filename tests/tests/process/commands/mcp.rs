@@ -80,7 +80,11 @@ impl Program {
 /// Returns the first legal move in a prompt.
 fn legal_move(reply: &Value) -> String {
     let prompt = reply["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
-    prompt.split_once("Legal moves:\n").unwrap().1.lines().next().unwrap().to_owned()
+    let mut legal = prompt.split_once("Legal moves:\n").unwrap().1.lines();
+    let first = legal.next().unwrap();
+    // Short moves stand in one line.
+    let is_list = legal.next().is_none_or(str::is_empty);
+    if is_list { first.split(", ").next().unwrap() } else { first }.to_owned()
 }
 
 #[test]
