@@ -82,8 +82,8 @@ fn legal_move(reply: &Value) -> String {
     let prompt = reply["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
     let mut legal = prompt.split_once("Legal moves:\n").unwrap().1.lines();
     let first = legal.next().unwrap();
-    // Short moves stand in one line.
-    let is_list = legal.next().is_none_or(str::is_empty);
+    // Short moves stand in one line; those of nim have commas and end with a semicolon.
+    let is_list = legal.next().is_none_or(str::is_empty) && !first.ends_with(';');
     if is_list { first.split(", ").next().unwrap() } else { first }.to_owned()
 }
 
