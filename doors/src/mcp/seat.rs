@@ -163,9 +163,11 @@ impl RemoteSeat {
     fn refusal_reply(&self, id: &str, turn: &TurnFrame, refused: ActRefused) -> ToolReply {
         self.shared.state.send_modify(|state| state.refuse(turn, &refused));
         let left = refused.tries_left;
-        let words = refused.answer.as_ref().and_then(|answer| answer.message.as_ref()).unwrap_or(&refused.message);
+        // The words for the model ask for another move, which comes too late after the last try.
+        let words = refused.answer.as_ref().and_then(|answer| answer.message.as_ref());
+        let words = words.filter(|_| refused.applied_policy.is_none()).unwrap_or(&refused.message);
         let text = match &refused.applied_policy {
-            Some(_) => format!("{} No tries are left; the server decides the turn.", refused.message),
+            Some(_) => format!("{words}\nNo tries are left, so the server decides the turn. Call `position`."),
             None => format!("{words}\nTries left: {left}."),
         };
         let verdict = refused.answer.as_ref().map(|answer| answer.verdict);

@@ -7,6 +7,9 @@ use ludex_client::protocol::ErrorCode;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+/// Names of the arguments of `reset` that are not settings of the prompt.
+const ARGUMENTS: &str = "seed, episode_id, seat, opponents, tries, scale, divisor, penalty, max_steps, record";
+
 /// Maximum number of characters of a value in an error message.
 const MAX_ECHO: usize = 80;
 
@@ -115,6 +118,14 @@ impl From<Error> for RequestFailure {
                 ..RequestFailure::new(kind, StatusCode::SERVICE_UNAVAILABLE, message)
             };
         };
+        if let Some(name) = refusal.path.as_deref().and_then(|path| path.strip_prefix("prompt.")) {
+            // An argument that is unknown to the door and to the server may be a misspelled one of the door.
+            let is_unknown = refusal.allowed.as_ref().is_some_and(|allowed| lists(allowed, "prompting"));
+            let others = if is_unknown { format!(", {ARGUMENTS}") } else { String::new() };
+            let status = StatusCode::UNPROCESSABLE_ENTITY;
+            let failure = RequestFailure::new(Kind::ValidationError, status, format!("{}{others}", refusal.message));
+            return RequestFailure { field: Some(name.to_owned()), reason: Some(refusal.code), ..failure };
+        }
         let (kind, status) = match refusal.code {
             Code::Unauthorized => (Kind::SessionError, StatusCode::UNAUTHORIZED),
             Code::Forbidden => (Kind::SessionError, StatusCode::FORBIDDEN),
@@ -139,6 +150,11 @@ impl IntoResponse for RequestFailure {
         };
         (self.status, Json(json!({ "detail": detail }))).into_response()
     }
+}
+
+/// Returns true if the allowed values are a list with this name.
+fn lists(allowed: &Value, name: &str) -> bool {
+    allowed.as_array().is_some_and(|names| names.iter().any(|known| known == name))
 }
 
 /// Returns a value as an error message shows it.

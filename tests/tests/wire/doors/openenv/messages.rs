@@ -43,8 +43,9 @@ async fn bad_messages_get_errors_and_lose_nothing() {
         (r#"{"type":"reset","data":{"seat":2}}"#, "VALIDATION_ERROR", "a seat of tic_tac_toe, 0 to 1"),
         (r#"{"type":"reset","data":{"opponents":["random","random"]}}"#, "VALIDATION_ERROR", "expected 1 agents"),
         (r#"{"type":"reset","data":{"opponents":"absent"}}"#, "EXECUTION_ERROR", "absent"),
-        (r#"{"type":"reset","data":{"histroy":8}}"#, "EXECUTION_ERROR", "history"),
-        (r#"{"type":"reset","data":{"history":"many"}}"#, "EXECUTION_ERROR", "history"),
+        (r#"{"type":"reset","data":{"histroy":8}}"#, "VALIDATION_ERROR", "history"),
+        (r#"{"type":"reset","data":{"opponent":"random"}}"#, "VALIDATION_ERROR", "opponents"),
+        (r#"{"type":"reset","data":{"history":"many"}}"#, "VALIDATION_ERROR", "whole number"),
     ] {
         let (got, message) = client.fail(text).await;
         assert_eq!((got.as_str(), message.contains(words)), (code, true), "{text}: {message}");
