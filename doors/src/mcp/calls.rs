@@ -23,7 +23,7 @@ use super::server::{Caller, McpServer};
 /// Agent name of a caller that sets none.
 const NAME: &str = "mcp";
 
-/// OwnGame of a caller.
+/// Game of a caller: in practice, or a seat in matches.
 pub(super) enum OwnGame {
     Practice(Box<Practice>),
     Seat(RemoteSeat),
@@ -174,7 +174,7 @@ impl McpServer {
     fn insert(&self, caller: &Caller, game: OwnGame) -> Result<(String, Arc<OwnGame>), ToolReply> {
         let game = Arc::new(game);
         let inserted = self.games.0.insert(caller.token.as_deref(), game.clone());
-        inserted.map(|id| (id, game)).map_err(|error| failure("internal", error.to_string()))
+        inserted.map(|id| (id, game)).map_err(|why| failure("limit", why))
     }
 
     fn game(&self, caller: &Caller, id: &str) -> Result<Arc<OwnGame>, ToolReply> {

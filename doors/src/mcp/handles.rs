@@ -55,30 +55,23 @@ impl<T: Ends + Send + Sync + 'static> Handles<T> {
     /// # Errors
     /// The limit that is reached.
     pub fn admit(&self, owner: Option<&str>) -> Result<(), String> {
-        let mut entries = self.entries.lock();
-        let own = |entry: &Entry<T>| entry.owner.as_deref() == owner;
-        let most = if owner.is_some() { MAX_OWN } else { MAX_GUESTS };
-        if entries.values().filter(|entry| own(entry)).count() >= most || entries.len() >= MAX_ALL {
-            let over = entries.iter().filter(|(_, entry)| own(entry) && entry.game.is_over());
-            let oldest = over.min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
-            let Some(oldest) = oldest else {
-                return Err(format!("expected at most {most} games at a time; end one with `resign`"));
-            };
-            entries.remove(&oldest);
-        }
-        Ok(())
+        make_room(&mut self.entries.lock(), owner)
     }
 
     /// Adds a game and returns its handle. A task closes the game once it is idle.
     ///
     /// # Errors
-    /// The system has no random numbers.
-    pub fn insert(self: &Arc<Self>, owner: Option<&str>, game: Arc<T>) -> std::io::Result<String> {
+    /// The limit that requests at the same time have reached since [`admit`](Self::admit), or a system without random
+    /// numbers.
+    pub fn insert(self: &Arc<Self>, owner: Option<&str>, game: Arc<T>) -> Result<String, String> {
         let mut bytes = [0; 8];
-        SysRng.try_fill_bytes(&mut bytes).map_err(std::io::Error::other)?;
+        SysRng.try_fill_bytes(&mut bytes).map_err(|error| error.to_string())?;
         let id = format!("g{:016x}", u64::from_le_bytes(bytes));
         let entry = Entry { owner: owner.map(str::to_owned), game, used: Instant::now() };
-        self.entries.lock().insert(id.clone(), entry);
+        let mut entries = self.entries.lock();
+        make_room(&mut entries, owner)?;
+        entries.insert(id.clone(), entry);
+        drop(entries);
         tokio::spawn(close_idle(Arc::downgrade(self), id.clone()));
         Ok(id)
     }
@@ -108,6 +101,21 @@ impl<T: Ends + Send + Sync + 'static> Handles<T> {
         entries.remove(id);
         None
     }
+}
+
+/// Removes the owner's least recently used game that is over, if the limit of the owner or of all games is reached.
+fn make_room<T: Ends>(entries: &mut BTreeMap<String, Entry<T>>, owner: Option<&str>) -> Result<(), String> {
+    let own = |entry: &Entry<T>| entry.owner.as_deref() == owner;
+    let most = if owner.is_some() { MAX_OWN } else { MAX_GUESTS };
+    if entries.values().filter(|entry| own(entry)).count() >= most || entries.len() >= MAX_ALL {
+        let over = entries.iter().filter(|(_, entry)| own(entry) && entry.game.is_over());
+        let oldest = over.min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
+        let Some(oldest) = oldest else {
+            return Err(format!("expected at most {most} games at a time; end one with `resign`"));
+        };
+        entries.remove(&oldest);
+    }
+    Ok(())
 }
 
 /// Waits until a game is idle or removed.
@@ -163,5 +171,8 @@ mod tests {
         assert_eq!(handles.all(Some("ann")).len(), MAX_OWN - 1);
         handles.insert(Some("ann"), Arc::new(Stub(false))).unwrap();
         assert!(handles.admit(Some("ann")).unwrap_err().contains("at most 64"));
+        // A request that was admitted before the last game was added gets none either.
+        assert!(handles.insert(Some("ann"), Arc::new(Stub(false))).unwrap_err().contains("at most 64"));
+        assert_eq!(handles.all(Some("ann")).len(), MAX_OWN);
     }
 }

@@ -115,7 +115,8 @@ impl Arguments {
             Opponents::Each(agents) => agents.clone(),
         };
         if seats.len() != others {
-            let expected = format!("{others} agents for {}", spec.game);
+            let agents = if others == 1 { "agent" } else { "agents" };
+            let expected = format!("{others} {agents} for {}", spec.game);
             return Err(RequestFailure::field("opponents", &expected, Some(&json!(seats.len()))));
         }
         seats.insert(self.seat as usize, "agent".to_owned());

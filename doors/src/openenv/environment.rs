@@ -143,7 +143,7 @@ impl Environment {
             state["step_count"] = json!(episode.steps());
             state["seed"] = json!(episode.arguments.seed);
             state["seat"] = json!(episode.arguments.seat);
-            state["refused"] = json!(episode.refused());
+            state["refused"] = json!(episode.refused_answers());
             state["done"] = json!(episode.is_over());
         }
         state

@@ -64,11 +64,11 @@ impl ScoredEpisode {
 
     /// Returns the number of answers.
     pub(super) fn steps(&self) -> u32 {
-        self.moves + self.refused()
+        self.moves + self.refused_answers()
     }
 
     /// Returns the number of refused answers.
-    pub(super) fn refused(&self) -> u32 {
+    pub(super) fn refused_answers(&self) -> u32 {
         self.illegal + self.unparsed + self.empty
     }
 
@@ -90,7 +90,7 @@ impl ScoredEpisode {
     /// Returns the reward of the last step: that of the episode if it is over, otherwise 0.
     pub(super) fn reward(&self) -> f64 {
         match self.is_over() {
-            true => self.arguments.reward.of(self.value(), self.returns, self.refused()),
+            true => self.arguments.reward.of(self.value(), self.returns, self.refused_answers()),
             false => 0.0,
         }
     }
@@ -134,7 +134,7 @@ mod tests {
         }
         episode.count(&read(Verdict::Unparsed));
         assert!(episode.is_forfeit() && episode.is_over());
-        assert_eq!((episode.steps(), episode.refused(), episode.reward()), (4, 3, -1.75));
+        assert_eq!((episode.steps(), episode.refused_answers(), episode.reward()), (4, 3, -1.75));
     }
 
     #[test]

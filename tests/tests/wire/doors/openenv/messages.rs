@@ -41,7 +41,11 @@ async fn bad_messages_get_errors_and_lose_nothing() {
         (r#"{"type":"step","data":{}}"#, "VALIDATION_ERROR", "answer: expected"),
         (r#"{"type":"reset","data":{"seed":-1}}"#, "VALIDATION_ERROR", "seed: expected"),
         (r#"{"type":"reset","data":{"seat":2}}"#, "VALIDATION_ERROR", "a seat of tic_tac_toe, 0 to 1"),
-        (r#"{"type":"reset","data":{"opponents":["random","random"]}}"#, "VALIDATION_ERROR", "expected 1 agents"),
+        (
+            r#"{"type":"reset","data":{"opponents":["random","random"]}}"#,
+            "VALIDATION_ERROR",
+            "expected 1 agent for tic_tac_toe",
+        ),
         (r#"{"type":"reset","data":{"opponents":"absent"}}"#, "EXECUTION_ERROR", "absent"),
         (r#"{"type":"reset","data":{"histroy":8}}"#, "VALIDATION_ERROR", "history"),
         (r#"{"type":"reset","data":{"opponent":"random"}}"#, "VALIDATION_ERROR", "opponents"),
