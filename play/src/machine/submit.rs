@@ -34,7 +34,7 @@ impl MatchMachine {
         let place = &self.places[seat];
         let (current, tries) = (place.issued.checked_sub(1), place.tries.len() as u32);
         if place.open && current == Some(act.turn) && act.attempt == tries {
-            return match self.given(seat, re, act) {
+            return match self.given_move(seat, re, act) {
                 Ok(given) => self.play(now, given),
                 Err(e) => self.reply(seat, re, e.into()),
             };
@@ -67,7 +67,7 @@ impl MatchMachine {
     ///
     /// # Errors
     /// `bad_field` without exactly one move; `internal` if the prompts of the seat cannot be prepared.
-    fn given(&self, seat: Seat, re: i64, act: Act) -> Result<GivenMove, Refusal> {
+    fn given_move(&self, seat: Seat, re: i64, act: Act) -> Result<GivenMove, Refusal> {
         let re = Some(re);
         if let Some(chosen) = act.as_move() {
             return Ok(GivenMove { seat, chosen, notes: act.notes, re, is_answer: false });

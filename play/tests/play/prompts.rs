@@ -85,7 +85,7 @@ fn by_text(turn: u32, attempt: u32, text: &str) -> Act {
     Act { text: Some(text.into()), answer: None, ..answer(turn, attempt, "") }
 }
 
-fn refused(reply: ServerMessage) -> Box<ActRefused> {
+fn refusal_in(reply: ServerMessage) -> Box<ActRefused> {
     match reply {
         ServerMessage::Refused(refused) => refused,
         other => panic!("expected a refusal, got {other:?}"),
@@ -140,7 +140,7 @@ fn refused_answers_have_words_that_the_next_prompt_repeats() {
             .into_iter()
             .enumerate()
     {
-        let read = refused(played.act(1, answer(0, attempt as u32, text))).answer.expect("an answer as read");
+        let read = refusal_in(played.act(1, answer(0, attempt as u32, text))).answer.expect("an answer as read");
         let words = read.message.expect("words for the model");
         let without = question(&played.turn(1)).replace(&format!("{words}\n\n"), "");
         assert_eq!((read.verdict, without), (verdict, before.clone()));
@@ -149,7 +149,7 @@ fn refused_answers_have_words_that_the_next_prompt_repeats() {
     assert_eq!(question(&played.turn(0)).matches("o(1,1)").count(), 0, "refused answers end with their turn");
 
     // A refused move of another kind has no words for a model.
-    assert_eq!(refused(played.act(0, by_text(1, 0, "x(1,1)"))).answer, None);
+    assert_eq!(refusal_in(played.act(0, by_text(1, 0, "x(1,1)"))).answer, None);
 
     // The rows of the match give the same prompts after a restart.
     let restored = played.restored();

@@ -179,12 +179,12 @@ impl TuningRow {
                     let replies = messages.iter_mut().filter(|message| message.role == ChatRole::Assistant);
                     replies.for_each(|message| message.weight = Some(0));
                 }
-                messages.push(said(reply));
+                messages.push(reply_message(reply));
                 let (split, metadata) = (has_notes.then_some(split), has_notes.then_some(metadata));
                 serde_json::to_string(&SftRow { messages, split, metadata })
             }
             RowContent::Dpo { chosen, rejected } => {
-                let (prompt, chosen, rejected) = (self.messages(), [said(chosen)], [said(rejected)]);
+                let (prompt, chosen, rejected) = (self.messages(), [reply_message(chosen)], [reply_message(rejected)]);
                 if has_notes {
                     return serde_json::to_string(&DpoRow { prompt, chosen, rejected, split, metadata });
                 }
@@ -222,7 +222,7 @@ impl TuningRow {
 }
 
 /// Returns the message of a reply.
-fn said(reply: &str) -> RowMessage<'_> {
+fn reply_message(reply: &str) -> RowMessage<'_> {
     RowMessage { role: ChatRole::Assistant, content: reply, weight: None }
 }
 
