@@ -43,6 +43,7 @@ mod engines;
 mod error;
 pub mod human;
 pub mod llm;
+pub mod net;
 mod parse_move;
 pub mod process;
 pub mod programs;

@@ -10,7 +10,7 @@ use crate::args::{ArgDef, ArgKind, ArgValue};
 use crate::random::{Random, Speaker};
 use crate::refusal::{bad_spec, unknown};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, split};
-use crate::{bots, engines, human, llm, remote, script, search, solve};
+use crate::{bots, engines, human, llm, net, remote, script, search, solve};
 
 /// Agents by name. Cloning is cheap.
 ///
@@ -191,6 +191,8 @@ const AGENTS: &[AgentEntry] = &[
     solve::equilibrium::ENTRY,
     human::ENTRY,
     script::ENTRY,
+    net::NET,
+    net::PUCT,
     ANCHOR,
     engines::uci::ENTRY,
     engines::gtp::ENTRY,

@@ -22,6 +22,8 @@ pub enum AgentClass {
     Anchor,
     /// Person at this terminal.
     Person,
+    /// Neural network in a file of the host. Servers refuse such agents unless the operator offers them.
+    Network,
     /// Agent that starts a program or opens connections. Servers refuse such agents unless the operator offers them.
     External,
     /// Language model behind an endpoint. Servers treat it in the same way as [`AgentClass::External`].
@@ -37,6 +39,7 @@ impl AgentClass {
             AgentClass::Builtin => "builtin",
             AgentClass::Anchor => "anchor",
             AgentClass::Person => "person",
+            AgentClass::Network => "network",
             AgentClass::External => "external",
             AgentClass::Model => "model",
             AgentClass::Remote => "remote",

@@ -19,6 +19,7 @@ pub(crate) mod print;
 mod rate;
 mod records;
 mod seats;
+mod selfplay;
 mod serve;
 mod show;
 mod status;
@@ -55,6 +56,7 @@ fn commands() -> Vec<Command> {
         command("verify", "Verify the episodes of files, of a run or of a bundle, and print every fault", verify::run),
         command("export", "Write episodes and runs as JSON Lines, Parquet, PGN, SGF, or a bundle", export::run),
         command("power", "Compute the matches needed to rate an agent, or to distinguish two agents", power::run),
+        command("selfplay", "Let a network play itself by search, and write training samples", selfplay::run),
         command("measure-anchors", "Measure the ratings of the games' anchors", measure_anchors::run),
         command("check", "Test a client or server against the protocol, or run a stub endpoint", check::run),
         command("admin", "Manage tokens, owners, matches and data of a server, back it up, or restore it", admin::run),

@@ -19,6 +19,8 @@ use crate::compute::CurrentJob;
 
 /// Number of plies that a millisecond of search counts as.
 const PLIES_PER_MS: u64 = 1_000;
+/// Number of plies that an evaluation of a network counts as.
+const PLIES_PER_EVALUATION: u64 = 200;
 /// Number of random games played to estimate the mean length of a game.
 const RANDOM_GAMES: u64 = 20;
 /// Ply at which a random game is cut off.
@@ -184,11 +186,16 @@ impl Opponents {
 
     /// Returns the maximum number of plies that a search plays per move; 0 for an agent that does not search. A
     /// simulation counts as the mean length of a random game, a position as one ply, and a millisecond
-    /// as a thousand plies. A search limited only by depth counts as all lines of play of that depth.
+    /// as a thousand plies. A search limited only by depth counts as all lines of play of that depth. A network counts as
+    /// 200 plies per evaluation.
     pub fn plies(&self, spec: &AgentSpec, game: &GameRef) -> u64 {
         let Ok(resolved) = self.agents.resolve(spec, game) else { return self.search.nodes };
         let budget = resolved.budget();
-        let sims = budget.sims.map(|sims| sims.saturating_mul(random_plies(game)));
+        let sims = match resolved.class() {
+            AgentClass::Network if budget.ms.is_some() => None,
+            AgentClass::Network => Some(budget.sims.unwrap_or(1).saturating_mul(PLIES_PER_EVALUATION)),
+            _ => budget.sims.map(|sims| sims.saturating_mul(random_plies(game))),
+        };
         let counted = [sims, budget.nodes, budget.ms.map(|ms| ms.saturating_mul(PLIES_PER_MS))];
         let plies = counted.into_iter().flatten().max();
         plies.unwrap_or_else(|| budget.depth.map_or(0, |depth| lines(game, depth).min(self.search.nodes)))

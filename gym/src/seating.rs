@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_agents::{Agent, AgentError, AgentPolicy, wrap};
+use ludex_agents::{Agent, AgentClass, AgentError, AgentPolicy, wrap};
 use ludex_env::batch::SeatPolicy;
 use ludex_env::{GameRef, Scheduler as _};
 use ludex_protocol::{ErrorCode, Limits, Refusal};
@@ -62,6 +62,11 @@ impl GymSeating {
                 continue;
             }
             let opponent = self.opponents.seat(seat, game, false).map_err(|e| Box::new(e.path("seats").index(at)))?;
+            if opponent.spec.class() == AgentClass::Network && opponent.agent.needs_history() {
+                let message = "expected an agent that plays without a history, which environments do not record; got a \
+                               recurrent network";
+                return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).path("seats").index(at)));
+            }
             let plies = self.opponents.plies(&opponent.spec, game);
             search = search.max(plies);
             let agent = if plies > 0 { self.in_turn(opponent.agent) } else { opponent.agent };

@@ -29,6 +29,8 @@ pub mod local;
 pub mod machine;
 pub mod remote_agent;
 pub mod runs;
+#[cfg(feature = "onnx")]
+pub mod self_play;
 pub mod suite_specs;
 pub mod time;
 

@@ -87,6 +87,11 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunPart>
             for &who in &who {
                 let entrant = &plan.agents[who];
                 let player = spec_in(plan, at, who).and_then(|spec| {
+                    // Floating-point results differ between processors, so a network is no common reference.
+                    anyhow::ensure!(
+                        entrant.candidate || spec.class() != AgentClass::Network,
+                        "expected opponents of a suite without networks"
+                    );
                     let agent = spec.build(game)?;
                     // Failures of a model's replies are charged to the model; failures of its endpoint already count
                     // as infrastructure.

@@ -18,7 +18,13 @@ mod llm_prompter;
 mod llm_prompts;
 mod mahjong_bots;
 mod mcts;
+#[cfg(feature = "onnx")]
+mod net;
+#[cfg(feature = "onnx")]
+mod onnx_file;
 mod plans;
+#[cfg(feature = "onnx")]
+mod puct;
 mod random;
 mod small_bots;
 mod solver;

@@ -237,7 +237,7 @@ fn agents() -> String {
         let _ = write!(page, "\n## {}\n\n{}.\n", e.name, upper(e.doc));
         match e.class {
             AgentClass::Person => page.push_str("\nPlays at a terminal only; servers cannot seat it.\n"),
-            AgentClass::External | AgentClass::Model => {
+            AgentClass::External | AgentClass::Model | AgentClass::Network => {
                 page.push_str("\nClients cannot seat it unless the operator names it with `serve --agent`.\n");
             }
             AgentClass::Remote => page.push_str("\nPlays only in runs and tournaments of a server.\n"),
