@@ -5,6 +5,8 @@ Decoded arrays are read-only views of the received bytes, not copies.
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -112,6 +114,18 @@ def dense(mask: Array, actions: int) -> Array:
     if mask.shape[-1] != actions:
         mask = np.unpackbits(mask, axis=-1, count=actions, bitorder="little")
     return mask.view(np.int8)
+
+
+def pack_ids(ids: Sequence[int]) -> bytes:
+    """Encode a few action ids as a column.
+
+    Raises:
+        ValueError: an id does not fit ``int32``.
+    """
+    try:
+        return struct.pack(f"<{len(ids)}i", *ids)
+    except struct.error:
+        return packed(ids, I4)
 
 
 def packed(values: Any, dtype: np.dtype[Any]) -> bytes:

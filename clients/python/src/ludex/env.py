@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .answers import Answer, ReadAnswer, answers_field
-from .columns import I4, Array, Ragged, Views, packed, tensors
+from .answers import Answer, ReadAnswer, answers_field, from_list
+from .columns import F8, column, pack_ids, ragged, tensors
 from .handle import Handle, seed_text
 from .picture import Picture
+from .row import Row
 from .transport.session import Session
 from .transport.wire import Message
-from .vec import Batch, decode_batch
 
 CHANCE, SIMULTANEOUS, OVER = -1, -2, -4
 
@@ -254,7 +254,9 @@ class Env(Handle):
         return env
 
     def _moves(self, move: Move | Sequence[Move]) -> dict[str, Any]:
-        seats = self.spec.players if self._joint() else 1
+        if type(move) is int and not self._joint:
+            return {"actions": pack_ids([move])}
+        seats = self.spec.players if self._joint else 1
         if isinstance(move, (list, tuple)) or (hasattr(move, "__array__") and move.ndim):  # type: ignore[union-attr]
             row = list(move)  # type: ignore[arg-type]
         else:
@@ -265,34 +267,35 @@ class Env(Handle):
             return answers
         if any(isinstance(entry, (str, Mapping)) for entry in row):
             return {"moves": [_plain(entry) for entry in row]}
-        return {"actions": packed([-1 if e is None else operator.index(e) for e in row], I4)}
+        return {"actions": pack_ids([-1 if e is None else operator.index(e) for e in row])}
 
+    @property
     def _joint(self) -> bool:
         """Return True if moves have a column for each seat."""
-        own_seats = sum(seat == "agent" for seat in self.seats)
-        return self.spec.dynamics != "sequential" and own_seats > 1
+        return self.spec.dynamics != "sequential" and self.seats.count("agent") > 1
 
     def _state(self, frame: Message) -> State:
-        batch = decode_batch(frame, self.spec.players, self.spec.actions, every_seat=True)
-        self._to_move = int(batch.to_move[0])
-        chance = _outcomes(batch)
+        players = self.spec.players
+        row = Row(frame, players)
+        self._to_move = row.to_move
+        chance = _outcomes(frame.get("chance"))
         return State(
-            to_move=self._to_move,
-            legal=_legal(batch, self._to_move, self.spec.players, chance),
+            to_move=row.to_move,
+            legal=_legal(row, players, chance),
             chance=chance,
-            rewards=_floats(batch.reward),
-            returns=_floats(batch.returns),
-            terminated=bool(batch.terminated[0]),
-            truncated=bool(batch.truncated[0]),
-            seat=None if batch.seat is None else int(batch.seat[0]),
-            length=int(batch.length[0]),
-            episode=int(batch.episode[0]),
-            obs=_first(batch.obs),
-            info=_first(batch.info),
-            struct=_per_seat(batch.struct),
-            text=_per_seat(batch.text),
-            prompt=batch.prompt,
-            answers=batch.answers,
+            rewards=row.rewards,
+            returns=list(row.numbers("returns", f"<{players}d")) if "returns" in frame else [],
+            terminated=row.terminated,
+            truncated=row.truncated,
+            seat=row.numbers("seat", "<b")[0] if "seat" in frame else None,
+            length=row.numbers("length", "<I")[0],
+            episode=row.numbers("episode", "<I")[0],
+            obs=row.view("obs"),
+            info=row.view("info"),
+            struct=row.per_seat("struct"),
+            text=row.per_seat("text"),
+            prompt=frame.get("prompt"),
+            answers=from_list(frame.get("answers")),
         )
 
 
@@ -308,37 +311,16 @@ def _plain(entry: Any) -> Any:
     return dict(entry) if isinstance(entry, Mapping) else operator.index(entry)
 
 
-def _outcomes(batch: Batch) -> list[tuple[int, float]]:
-    if batch.chance is None:
+def _outcomes(chance: Message | None) -> list[tuple[int, float]]:
+    if chance is None:
         return []
-    ids, weights = batch.chance.values.tolist(), batch.chance.probabilities.tolist()
+    ids, weights = ragged(chance).values.tolist(), column(chance["p"], F8).tolist()
     return list(zip(ids, weights, strict=True))
 
 
-def _legal(batch: Batch, to_move: int, players: int, chance: list[tuple[int, float]]) -> list[Any]:
-    if to_move == CHANCE:
+def _legal(row: Row, players: int, chance: list[tuple[int, float]]) -> list[Any]:
+    if row.to_move == CHANCE:
         return [outcome for outcome, _ in chance]
-    if not isinstance(batch.mask, Ragged) or to_move == OVER:
-        return []
-    if to_move == SIMULTANEOUS:
-        return [batch.mask.row(seat).tolist() for seat in range(players)]
-    legal: list[int] = batch.mask.row(to_move).tolist()
-    return legal
-
-
-def _floats(rows: Array | None) -> list[float]:
-    values: list[float] = [] if rows is None else rows[0].tolist()
-    return values
-
-
-def _first(views: Views | None) -> Views | None:
-    if isinstance(views, dict):
-        return {name: array[0] for name, array in views.items()}
-    return None if views is None else views[0]
-
-
-def _per_seat(views: list[Any] | None) -> list[Any] | None:
-    """Return the entries for each seat from the only row of a view."""
-    if views and len(views) == 1 and isinstance(views[0], list):
-        return list(views[0])
-    return views
+    if row.to_move == SIMULTANEOUS:
+        return [row.legal(seat) for seat in range(players)]
+    return [] if row.to_move == OVER else row.legal(row.to_move)

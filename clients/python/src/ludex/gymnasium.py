@@ -138,7 +138,7 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
             LudexError: ``env_over`` if the episode is over; ``session_lost``, ...
             ValueError: the action is not an integer.
         """
-        self._learner_envs.step(np.asarray(action).reshape(1))
+        self._learner_envs.step_alone(action)
         rows = self._learner_envs.rows
         self._render_human()
         over = bool(rows.terminated[0]), bool(rows.truncated[0])

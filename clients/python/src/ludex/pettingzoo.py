@@ -12,7 +12,7 @@ episode with the lowest return for its agent and sets ``infos[agent]["illegal"]`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .adapters.all_seats_env import AllSeatsEnv
@@ -27,7 +27,7 @@ import_optional("pettingzoo", "pettingzoo")
 from gymnasium import spaces  # noqa: E402
 from gymnasium.logger import warn  # noqa: E402
 from pettingzoo import AECEnv, ParallelEnv  # noqa: E402
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # noqa: E402
+from pettingzoo.utils.env_logger import EnvLogger  # noqa: E402
 
 from .adapters.spaces import masked_space  # noqa: E402
 
@@ -67,7 +67,7 @@ def aec(
     """
     check_render_mode(render_mode, *RENDER_MODES, "human")
     env = AllSeatsEnv(AdapterOptions(game, params, url, token, max_steps, patience=patience))
-    return OrderEnforcingWrapper(LudexAEC(env, render_mode))
+    return LudexAEC(env, render_mode)
 
 
 def parallel(
@@ -108,7 +108,7 @@ class _EnvBase:
             "is_parallelizable": False,
         }
         self.possible_agents = [f"player_{seat}" for seat in range(spec.players)]
-        self.agents: list[str] = []
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._env = env
         self._last_actions: dict[str, Any] = {}
         try:
@@ -149,7 +149,7 @@ class _EnvBase:
         self._env.close()
 
     def _observation(self, agent: str) -> Observation:
-        seat = self.possible_agents.index(agent)
+        seat = self._seats[agent]
         return {"observation": self._env.obs(seat), "action_mask": self._env.mask(seat)}
 
     def _infos(self) -> dict[str, dict[str, Any]]:
@@ -162,7 +162,14 @@ class _EnvBase:
 
 
 class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
-    """A game as an AEC environment, returned by :func:`aec`."""
+    """A game as an AEC environment, returned by :func:`aec`.
+
+    Calls in a wrong order raise the errors of PettingZoo's ``OrderEnforcingWrapper``, which would
+    cost a tenth of a turn.
+    """
+
+    _started = False
+    _moved = False
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode; without a seed, continue the series of the last seed.
@@ -171,6 +178,7 @@ class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
         self._env.reset(seed)
+        self._started = self._moved = True
         self._last_actions = {}
         self.agents = self.possible_agents[:]
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -188,31 +196,58 @@ class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
             LudexError: ``session_lost``, ...
             TypeError: the action is not an integer.
         """
-        agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
+        if not self._started:
+            EnvLogger.error_step_before_reset()
+        self._moved = True
+        if not self.agents:
+            EnvLogger.warn_step_after_terminated_truncated()
+            return
+        env, agent = self._env, self.agent_selection
+        if env.is_over:
             self._was_dead_step(action)
             return
         self._cumulative_rewards[agent] = 0.0
-        self._clear_rewards()
-        self._last_actions = {}
-        self._actions[self.possible_agents.index(agent)] = action
-        if len(self._actions) == len(self._env.acting):
-            self._env.step(self._actions)
+        self._actions[self._seats[agent]] = action
+        if len(self._actions) < len(env.acting):
+            self._clear_rewards()
+            self._last_actions = {}
+        else:
+            env.step(self._actions)
             self._last_actions = {
                 self.possible_agents[seat]: a for seat, a in self._actions.items()
             }
             self._actions = {}
-            self.rewards = self._by_agent(self._env.rewards)
-            self._set_flags()
+            self.rewards = self._by_agent(env.rewards)
+            self._accumulate_rewards()
+            if env.is_over:
+                self._set_flags()
         self._select()
-        self._accumulate_rewards()
         if self.render_mode == "human":
             self.render()
-        self._env.confirm()
+        env.confirm()
 
     def observe(self, agent: str) -> Observation:
         """Return an agent's current observation."""
+        if not self._started:
+            EnvLogger.error_observe_before_reset()
         return self._observation(agent)
+
+    def agent_iter(self, max_iter: int = 2**63) -> Iterator[str]:
+        """Iterate over the agents to step, until the episode is over or ``max_iter`` steps.
+
+        Raises:
+            AssertionError: an agent was not stepped.
+        """
+        if not self._started:
+            EnvLogger.error_agent_iter_before_reset()
+        return self._iterate(max_iter)
+
+    def _iterate(self, count: int) -> Iterator[str]:
+        while self.agents and count > 0:
+            assert self._moved, "need to call step() or reset() in a loop over `agent_iter`"
+            self._moved = False
+            count -= 1
+            yield self.agent_selection
 
     def _set_flags(self) -> None:
         count = len(self.possible_agents)
@@ -262,7 +297,7 @@ class LudexParallel(_EnvBase, ParallelEnv[str, Observation, Any]):
         """
         env, count = self._env, len(self.possible_agents)
         acting = [self.possible_agents[seat] for seat in env.acting]
-        env.step({self.possible_agents.index(agent): act for agent, act in actions.items()})
+        env.step({self._seats[agent]: act for agent, act in actions.items()})
         self._last_actions = {agent: actions[agent] for agent in acting}
         if env.is_over:
             self.agents = []

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import msgpack
 import numpy as np
 
-from ..columns import Array, dense, mask_encoding
+from ..columns import Array, mask_encoding, pack_ids
 from ..env import OVER, SIMULTANEOUS
 from ..errors import LudexError
+from ..handle import seed_text
 from ..picture import Picture
+from ..row import Row
 from ..spec import Spec
 from ..transport.guard import ChangeGuard
-from ..vec import Batch
+from ..vec import VecEnv
 from .options import AdapterOptions
 
 
@@ -58,7 +60,7 @@ class AllSeatsEnv(ChangeGuard):
             self.recall = bool(spec.views.get("info")) if recall is None else recall
             view = "info" if self.recall else "tensor"
             spec.array(view)  # raises an error if the game has none
-            self._vec = client.open_vec(
+            opened = client.open_vec(
                 adapter_options.game,
                 1,
                 adapter_options.params,
@@ -70,14 +72,17 @@ class AllSeatsEnv(ChangeGuard):
                 on_illegal="lose",
                 max_steps=adapter_options.max_steps,
             )
+        self._vec = cast(VecEnv, opened)  # a single environment is on one server
         self._client = client
         self.spec: Spec = self._vec.spec
         self.acting: list[int] = []
         self.rewards = [0.0] * spec.players
         self.terminated = self.truncated = False
         self.illegal: int | None = None
-        self._batch: Batch | None = None
-        self._mask = np.zeros((spec.players, spec.actions), np.int8)
+        self._row: Row | None = None
+        # Decoded on request.
+        self._views: Array | None = None
+        self._mask: Array | None = None
 
     @property
     def is_over(self) -> bool:
@@ -87,7 +92,7 @@ class AllSeatsEnv(ChangeGuard):
     @property
     def is_simultaneous(self) -> bool:
         """True if the acting seats move simultaneously."""
-        return self._batch is not None and int(self._batch.to_move[0]) == SIMULTANEOUS
+        return self._row is not None and self._row.to_move == SIMULTANEOUS
 
     def reset(self, seed: int | None = None) -> None:
         """Start an episode; without a seed, continue the series of the last seed.
@@ -96,7 +101,7 @@ class AllSeatsEnv(ChangeGuard):
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
         self._discard_change()
-        self._move(lambda: self._vec.reset(seed), None)
+        self._move("reset", {"seed": seed_text(seed)})
 
     def step(self, actions: Mapping[int, Any]) -> None:
         """Play the actions of the acting seats; ignore those of other seats.
@@ -108,17 +113,19 @@ class AllSeatsEnv(ChangeGuard):
         """
         if not self.acting:
             raise LudexError("env_over", "the episode is over; call reset() first")
-        row = np.full(self.spec.players, -1, np.int64)
-        illegal = None
+        joint = self.spec.dynamics != "sequential" and self.spec.players > 1
+        count = self.spec.actions
+        ids = [-1] * (self.spec.players if joint else 1)
         for seat in self.acting:
             action = _to_integer(actions[seat])
             # -1 means "no action" on the wire, so any invalid number is mapped to an illegal id.
-            known = 0 <= action < self.spec.actions
-            row[seat] = action if known else self.spec.actions
-            if illegal is None and not (known and self._mask[seat, action]):
-                illegal = seat
-        joint = self.spec.dynamics != "sequential" and self.spec.players > 1
-        self._move(lambda: self._vec.step(row[None] if joint else row[self.acting]), illegal)
+            ids[seat if joint else 0] = action if 0 <= action < count else count
+        before, acting = self._row, self.acting
+        self._move("step", {"actions": pack_ids(ids)})
+        if before is not None and self._row is not None and "illegal" in self._row.frame:
+            mask = before.mask(count, self.spec.players)
+            moves = ids if joint else ids * self.spec.players
+            self.illegal = next(s for s in acting if moves[s] == count or not mask[s, moves[s]])
 
     def history(self) -> list[list[Any]]:
         """Return the moves so far as pairs of player and action; makes a round trip.
@@ -126,7 +133,7 @@ class AllSeatsEnv(ChangeGuard):
         Raises:
             LudexError: ``env_over``: no episode has started, or an illegal action has ended it.
         """
-        self._require_batch()
+        self._require_row()
         if self.illegal is not None:
             raise LudexError(
                 "env_over", "the episode ended by an illegal action; call reset() first"
@@ -142,21 +149,30 @@ class AllSeatsEnv(ChangeGuard):
         """
         item = {**msgpack.unpackb(self._vec.snapshot()[0]), "h": moves}
         self._discard_change()
-        self._move(lambda: self._vec.restore([msgpack.packb(item)]), None)
+        self._move("restore", {"items": [msgpack.packb(item)]})
 
     def confirm(self) -> None:
         """Confirm that the caller has received the complete result of the last step or reset."""
         self._confirm()
 
-    def _move(self, do: Callable[[], Batch], illegal: int | None) -> None:
+    def _move(self, kind: str, fields: Mapping[str, Any]) -> None:
         """Start a change, which ends with :meth:`confirm` or with an error from the server."""
         self._begin()
+        call = self._vec._call if kind == "step" else self._vec._replace
         try:
-            self._take(do())
+            row = Row(call(kind, **fields), self.spec.players)
         except LudexError:
             self._confirm()
             raise
-        self.illegal = illegal
+        self._row = row
+        self._views = self._mask = None
+        self.illegal = None
+        self.rewards, self.terminated, self.truncated = row.rewards, row.terminated, row.truncated
+        if row.to_move == SIMULTANEOUS:
+            mask = row.mask(self.spec.actions, self.spec.players)
+            self.acting = np.flatnonzero(mask.any(axis=1)).tolist()
+        else:
+            self.acting = [] if row.to_move == OVER else [row.to_move]
 
     def obs(self, seat: int) -> Array:
         """Return a copy of a seat's observation.
@@ -164,12 +180,20 @@ class AllSeatsEnv(ChangeGuard):
         Raises:
             LudexError: no episode has started.
         """
-        batch = self._require_batch()
-        view: Array = (batch.info if self.recall else batch.obs)[0, seat].copy()
+        if self._views is None:
+            name = "info" if self.recall else "obs"
+            self._views = cast(Array, self._require_row().view(name))
+        view: Array = self._views[seat].copy()
         return view
 
     def mask(self, seat: int) -> Array:
-        """Return a copy of a seat's legal actions, ``int8 [A]``; zeros if it does not act."""
+        """Return a copy of a seat's legal actions, ``int8 [A]``; zeros if it does not act.
+
+        Raises:
+            LudexError: no episode has started.
+        """
+        if self._mask is None:
+            self._mask = self._require_row().mask(self.spec.actions, self.spec.players)
         mask: Array = self._mask[seat].copy()
         return mask
 
@@ -179,7 +203,7 @@ class AllSeatsEnv(ChangeGuard):
         Raises:
             LudexError: the game has no text view, or no episode has started.
         """
-        self._require_batch()
+        self._require_row()
         return self._vec.text(0, seat)
 
     def picture(self, seat: int | None = None) -> Picture:
@@ -188,31 +212,22 @@ class AllSeatsEnv(ChangeGuard):
         Raises:
             LudexError: no episode has started.
         """
-        self._require_batch()
+        self._require_row()
         return self._vec.picture(0, seat)
 
     def close(self) -> None:
         """Close the environment and the connection. Safe to call twice."""
         self._client.close()
 
-    def _require_batch(self) -> Batch:
-        if self._batch is None:
+    def _require_row(self) -> Row:
+        if self._row is None:
             raise LudexError("env_over", "there is no episode yet; call reset() first")
-        return self._batch
-
-    def _take(self, batch: Batch) -> None:
-        self._batch = batch
-        self._mask = dense(batch.mask[0], self.spec.actions)
-        self.rewards = [float(reward) for reward in batch.reward[0]]
-        self.terminated, self.truncated = bool(batch.terminated[0]), bool(batch.truncated[0])
-        to_move = int(batch.to_move[0])
-        if to_move == SIMULTANEOUS:
-            self.acting = np.flatnonzero(self._mask.any(axis=1)).tolist()
-        else:
-            self.acting = [] if to_move == OVER else [to_move]
+        return self._row
 
 
 def _to_integer(action: Any) -> int:
+    if type(action) is int:
+        return action
     value = np.asarray(action)
     if value.size != 1 or value.dtype.kind not in "iub":
         raise TypeError(f"action: expected an integer, got {action!r}")

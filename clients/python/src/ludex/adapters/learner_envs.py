@@ -309,6 +309,22 @@ class LearnerEnvs(ChangeGuard):
         checked = self._actions(actions, len(chosen))
         self._begin_change(lambda: self._step(chosen, checked))
 
+    def step_alone(self, action: Any) -> None:
+        """Play an action in the only environment, like :meth:`step`, without arrays of one row.
+
+        Raises:
+            LudexError: as :meth:`step`.
+            ValueError: as :meth:`step`.
+        """
+        group, rows = self._only_server_group(), self.rows
+        live = self._episodes[0] >= 0 and not (rows.terminated[0] or rows.truncated[0])
+        if group is None or not live or not isinstance(action, (int, np.integer)):
+            return self.step(np.asarray(action).reshape(1))
+        count = self.spec.actions
+        known = int(action) if 0 <= action < count else count
+        self._begin_change(lambda: group.step_alone(known))
+        return None
+
     def _step(self, chosen: Array, checked: Array) -> None:
         self.rows.reward[chosen] = 0.0
         where = self._group_of[chosen]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..columns import Array
+from ..columns import Array, pack_ids
 from ..env import OVER, SIMULTANEOUS
-from ..vec import Batch, Final
+from ..row import Row
+from ..vec import Batch, Final, VecEnv
 from .learner_rows import Outcome, Rows
 
 if TYPE_CHECKING:
@@ -75,6 +76,20 @@ class ServerOpponents:
         rows.length[...] = batch.length
         learner_envs.update_counts(slice(None), batch)
         return outcome
+
+    def step_alone(self, action: int) -> None:
+        """Step the only environment."""
+        learner_envs, rows, vec = self._learner_envs, self._learner_envs.rows, self.vec
+        frame = cast(VecEnv, vec)._call("step", actions=pack_ids([action]))
+        row = Row(frame, learner_envs.spec.players)
+        (seat,) = row.numbers("seat", "<b")
+        rows.obs[0] = row.view("obs")
+        rows.mask[0] = row.mask(learner_envs.spec.actions)[0]
+        rows.seat[0] = seat
+        rows.reward[0] = row.rewards[seat]
+        rows.terminated[0], rows.truncated[0] = row.terminated, row.truncated
+        (rows.length[0],) = row.numbers("length", "<I")
+        rows.illegal[0] = "illegal" in frame
 
     def _ends(self, batch: Batch, final: Final, played: Array, opponent: Array) -> Rows:
         """Return the final rows of the episodes that have ended."""

@@ -93,7 +93,7 @@ class BaseEpisode:
         if self.over:
             raise LudexError("env_over", "the episode is over; call reset() for the next one")
         row: list[str | None] = [texts.get(seat) for seat in range(self.spec.players)]
-        joint = self.env._joint()
+        joint = self.env._joint
         state = self.env.step(answer=row if joint else next(iter(texts.values())))
         found = [read for read in state.answers or [] if read is not None]
         if len(found) != len(texts):

@@ -140,13 +140,17 @@ class Session:
         return self._exclusively(self._wait, number)
 
     def _wait(self, number: int) -> Message:
-        while number not in self._replies:
+        reply = self._replies.pop(number, None)
+        while reply is None:
             if number not in self._unanswered:
                 raise LudexError("session_lost", f"expected a pending request, got {number}")
             message = self._receive(None)
-            if message is not None and "re" in message:
+            if message is None or "re" not in message:
+                continue
+            if message["re"] == number:
+                reply = message
+            else:
                 self._replies[message["re"]] = message
-        reply = self._replies.pop(number)
         if reply["type"] == "error":
             raise LudexError.from_wire(reply)
         return reply
@@ -163,14 +167,14 @@ class Session:
         return self._exclusively(self._call, kind, bound, fields)
 
     def _call(self, kind: str, bound: bool, fields: Message) -> Message:
-        end = time.monotonic() + self.patience
+        started = time.monotonic()
         while True:
             try:
                 return self._wait(self._post(kind, bound, fields))
             except LudexError as error:
                 pause = (error.after_ms or 100) / 1000
                 waitable = error.code in ("rate_limited", "window_full") and error.retry
-                if not waitable or time.monotonic() + pause > end:
+                if not waitable or time.monotonic() + pause > started + self.patience:
                     raise
                 time.sleep(pause)
 

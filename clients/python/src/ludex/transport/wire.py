@@ -1,8 +1,8 @@
 """WebSocket connection that sends and receives MessagePack maps.
 
-The upgrade, sending and closing use the sans-IO layer of the ``websockets`` library. Socket IO and
-frame parsing (``frames``) are implemented here, because the library's synchronous client passes
-every message from a reader thread to the caller, which costs time.
+The upgrade, control frames and closing use the sans-IO layer of the ``websockets`` library. Socket
+IO and the frames of messages (``frames``) are implemented here, because the library's synchronous
+client passes every message from a reader thread to the caller, which costs time.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from .frames import (
     BadFrame,
     Frame,
     FrameReader,
+    binary_frame,
 )
 
 SUBPROTOCOL = "ludex.v1.msgpack"
@@ -82,7 +83,6 @@ class Connection:
             LudexError: ``protocol`` if the response does not come from a Ludex server.
         """
         uri = parse_uri(url)
-        self._selector = DefaultSelector()
         self._sock = socket.create_connection((uri.host, uri.port), timeout)
         try:
             self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -90,7 +90,6 @@ class Connection:
             self._secure = uri.secure
             if uri.secure:
                 self._sock = _wrap_tls(self._sock, uri.host)
-            self._sock.setblocking(False)
             self._protocol = ClientProtocol(
                 uri, subprotocols=[Subprotocol(SUBPROTOCOL)], max_size=MAX_MESSAGE
             )
@@ -100,7 +99,6 @@ class Connection:
             self._frames = FrameReader(MAX_MESSAGE)
             self._fault: BadFrame | None = None
             self._first: int | None = None
-            self._selector.register(self._sock, EVENT_READ)
             self._upgrade(time.monotonic() + timeout)
         except BaseException:
             self.cut()
@@ -149,8 +147,8 @@ class Connection:
         """
         if not self._open:
             raise self._lost_error()
-        self._protocol.send_binary(packed)
-        self._flush()
+        self._out.append(memoryview(binary_frame(packed)))
+        self._write()
 
     def receive(self, timeout: float | None = None) -> Data | None:
         """Return the next packed message, or ``None`` after ``timeout`` seconds without one.
@@ -188,7 +186,6 @@ class Connection:
 
     def cut(self) -> None:
         """Drop the connection without a close frame, as in a network failure."""
-        self._selector.close()
         self._sock.close()
 
     def _lost_error(self) -> ConnectionLost:
@@ -202,27 +199,25 @@ class Connection:
         """Read available bytes and send pending replies; return False after ``deadline``."""
         if not self._read(deadline):
             return False
-        self._flush()
+        if self._protocol.writes:
+            self._flush()
         return True
 
     def _read(self, deadline: float | None) -> bool:
-        # Without a byte of the next frame, waiting first usually saves a failed read. TLS does not
-        # wait here, because the selector cannot see bytes that TLS has read ahead.
-        if not (self._frames.has_unread or self._secure or self._wait(EVENT_READ, deadline)):
-            return False
+        """Read available bytes; return False after ``deadline``."""
         room = self._frames.room(keep=bool(self._in))
-        while True:
-            try:
-                count = self._sock.recv_into(room)
-                break
-            except (BlockingIOError, ssl.SSLWantReadError):
-                ready = self._wait(EVENT_READ, deadline)
-            except ssl.SSLWantWriteError:
-                ready = self._wait(EVENT_WRITE, deadline)
-            except OSError as error:
-                raise ConnectionLost(None, str(error)) from error
-            if not ready:
+        try:
+            self._sock.settimeout(
+                None if deadline is None else max(0.0, deadline - time.monotonic())
+            )
+            count = self._sock.recv_into(room)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return False
+        except OSError as error:
+            # A timeout with a number comes from TCP: the keep-alive found a dead peer.
+            if isinstance(error, TimeoutError) and error.errno is None:
                 return False
+            raise ConnectionLost(None, str(error)) from error
         if not count:
             self._protocol.receive_eof()
             return True
@@ -271,12 +266,17 @@ class Connection:
             self._parts.clear()
 
     def _flush(self) -> None:
+        """Send the control frames of the library."""
         self._out.extend(memoryview(data) for data in self._protocol.data_to_send() if data)
+        self._write()
+
+    def _write(self) -> None:
         while self._out:
             try:
+                self._sock.settimeout(0.0)
                 sent = self._sock.send(self._out[0])
             except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
-                if self._wait(EVENT_READ | EVENT_WRITE, None) & EVENT_READ:
+                if self._wait_for_room() & EVENT_READ:
                     self._read(time.monotonic())
             except OSError as error:
                 self._out.clear()
@@ -289,18 +289,11 @@ class Connection:
                 if rest:
                     self._out.appendleft(rest)
 
-    def _wait(self, events: int, deadline: float | None) -> int:
-        """Wait for one of ``events``; return the ready events, 0 after ``deadline``."""
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        try:
-            if events != EVENT_READ:
-                self._selector.modify(self._sock, events)
-            ready = self._selector.select(left)
-            if events != EVENT_READ:
-                self._selector.modify(self._sock, EVENT_READ)
-        except (OSError, ValueError, KeyError) as error:
-            raise ConnectionLost(None, str(error)) from error
-        return ready[0][1] if ready else 0
+    def _wait_for_room(self) -> int:
+        """Wait until the socket accepts or has bytes; return the events."""
+        with DefaultSelector() as selector:
+            selector.register(self._sock, EVENT_READ | EVENT_WRITE)
+            return selector.select()[0][1]
 
 
 def _wrap_tls(sock: socket.socket, host: str) -> ssl.SSLSocket:
