@@ -13,6 +13,7 @@ from pettingzoo.test import (
     parallel_seed_test,
     render_test,
     seed_test,
+    state_test,
 )
 
 import ludex
@@ -23,6 +24,9 @@ EXPECTED = pytest.mark.filterwarnings(
     "ignore:Observation is not a NumPy array",
     "ignore:Observation numpy array is all zeros",
     "ignore:Observation space for each agent probably should be",
+    "ignore:State has more than 3 dimensions",
+    "ignore:State numpy array is all zeros",
+    "ignore:The state contains negative numbers",
 )
 
 
@@ -43,6 +47,51 @@ def test_each_game_passes_api_tests(url: str, game: str) -> None:
     parallel_api_test(parallel, num_cycles=60)
     parallel.close()
     parallel_seed_test(lambda: ludex.pettingzoo.parallel(game, url=url), num_cycles=50)
+
+
+@EXPECTED
+@pytest.mark.parametrize("game", list(GAMES))
+def test_each_game_passes_state_test(url: str, game: str) -> None:
+    env, parallel = ludex.pettingzoo.aec(game, url=url), ludex.pettingzoo.parallel(game, url=url)
+    state_test(env, parallel)
+    env.close()
+    parallel.close()
+
+
+@pytest.mark.parametrize("game", ["connect_four", "leduc_poker"])
+def test_state_has_observations_of_all_agents(url: str, game: str) -> None:
+    env = ludex.pettingzoo.aec(game, url=url)
+    with pytest.raises(ludex.LudexError, match="no episode yet"):
+        env.state()
+    env.reset(seed=3)
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+    both = [env.observe(agent)["observation"] for agent in env.possible_agents]
+    assert np.array_equal(env.state(), np.concatenate(both))
+    assert env.state().dtype == env.state_space.dtype
+    env.state()[:] = 1  # a copy may be changed
+    assert np.array_equal(env.state(), np.concatenate(both))
+    parallel = ludex.pettingzoo.parallel(game, url=url)
+    obs, _ = parallel.reset(seed=3)
+    whole = [obs[agent]["observation"] for agent in parallel.possible_agents]
+    assert np.array_equal(parallel.state(), np.concatenate(whole))
+    env.close()
+    parallel.close()
+
+
+def test_calls_in_wrong_order_raise(url: str) -> None:
+    env = ludex.pettingzoo.aec("tic_tac_toe", url=url)
+    for early in (env.agent_iter, lambda: env.step(0), lambda: env.observe("player_0")):
+        with pytest.raises(AssertionError, match="needs to be called before"):
+            early()
+    with pytest.raises(AttributeError):
+        _ = env.agents
+    env.reset(seed=1)
+    agents = env.agent_iter()
+    next(agents)
+    with pytest.raises(AssertionError, match="need to call step"):
+        next(agents)
+    assert len(list(env.agent_iter(0))) == 0
+    env.close()
 
 
 def test_rendering_passes_pettingzoo_test(url: str) -> None:

@@ -7,7 +7,8 @@
 
 Observations are dicts as in PettingZoo's classic games: ``observation``, the agent's own view, and
 ``action_mask`` (``int8 [A]``), zeros if the agent does not act. An illegal action ends the
-episode with the lowest return for its agent and sets ``infos[agent]["illegal"]``.
+episode with the lowest return for its agent and sets ``infos[agent]["illegal"]``. ``state()``
+returns the observations of all agents as one array, for a centralized critic.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from gymnasium.logger import warn  # noqa: E402
 from pettingzoo import AECEnv, ParallelEnv  # noqa: E402
 from pettingzoo.utils.env_logger import EnvLogger  # noqa: E402
 
-from .adapters.spaces import masked_space  # noqa: E402
+from .adapters.spaces import masked_space, state_space  # noqa: E402
 
 Observation = dict[str, Any]
 
@@ -113,6 +114,7 @@ class _EnvBase:
         self._last_actions: dict[str, Any] = {}
         try:
             self.observation_spaces = {agent: masked_space(spec) for agent in self.possible_agents}
+            self.state_space = state_space(spec)
         except LudexError:
             env.close()
             raise
@@ -127,6 +129,18 @@ class _EnvBase:
     def action_space(self, agent: str) -> spaces.Discrete:
         """Return the space of an agent's actions; always the same object."""
         return self.action_spaces[agent]
+
+    def state(self) -> Array:
+        """Return the observations of all agents, concatenated along the first axis.
+
+        With observations ``[c, ...]`` of P agents, the shape is ``[P * c, ...]``: the information
+        of all agents together. It excludes what no agent knows, such as the order of a deck. No
+        round trip.
+
+        Raises:
+            LudexError: ``env_over``: no episode has started.
+        """
+        return self._env.state()
 
     def render(self) -> str | Picture | Array | None:
         """Return or display the view of the seat to move; a round trip.

@@ -180,11 +180,18 @@ class AllSeatsEnv(ChangeGuard):
         Raises:
             LudexError: no episode has started.
         """
-        if self._views is None:
-            name = "info" if self.recall else "obs"
-            self._views = cast(Array, self._require_row().view(name))
-        view: Array = self._views[seat].copy()
+        view: Array = self._all_views()[seat].copy()
         return view
+
+    def state(self) -> Array:
+        """Return a copy of the observations of all seats, concatenated along the first axis.
+
+        Raises:
+            LudexError: no episode has started.
+        """
+        views = self._all_views()
+        state: Array = views.reshape(-1, *views.shape[2:]).copy()
+        return state
 
     def mask(self, seat: int) -> Array:
         """Return a copy of a seat's legal actions, ``int8 [A]``; zeros if it does not act.
@@ -218,6 +225,12 @@ class AllSeatsEnv(ChangeGuard):
     def close(self) -> None:
         """Close the environment and the connection. Safe to call twice."""
         self._client.close()
+
+    def _all_views(self) -> Array:
+        if self._views is None:
+            name = "info" if self.recall else "obs"
+            self._views = cast(Array, self._require_row().view(name))
+        return self._views
 
     def _require_row(self) -> Row:
         if self._row is None:

@@ -25,6 +25,18 @@ def observation_space(spec: Spec) -> spaces.Box:
     return spaces.Box(low, high, tuple(tensor["s"]), dtype.type)
 
 
+def state_space(spec: Spec) -> spaces.Box:
+    """Return the space of the observations of all seats, concatenated along the first axis.
+
+    Raises:
+        LudexError: ``bad_field``: the game has no observation array.
+    """
+    one = observation_space(spec)
+    rows, *rest = one.shape
+    low, high = one.low.flat[0], one.high.flat[0]
+    return spaces.Box(low, high, (spec.players * rows, *rest), one.dtype.type)
+
+
 def masked_space(spec: Spec, observation: str = "observation") -> spaces.Dict:
     """Return the space of observations with masks, under PettingZoo's names.
 
