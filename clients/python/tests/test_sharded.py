@@ -269,3 +269,85 @@ def test_reset_moves_envs_of_dead_server(alone: ludex.Client) -> None:
         same(whole.reset(4, envs=[5, 2, 3]), vec.reset(4, envs=[5, 2, 3]))
         assert not vec.closed
         vec.close()
+
+
+# Rows that are ready.
+
+
+@pytest.mark.parametrize("servers", [1, 3])
+def test_ready_rows_equal_those_of_one_handle(urls: list[str], servers: int) -> None:
+    seats = ["agent", "random"]
+    with ludex.Client(urls[0]) as one, ludex.Client(urls[:servers]) as several:
+        whole = one.open_vec("connect_four", 7, seats=seats)
+        parts = several.open_vec("connect_four", 7, seats=seats, shards=4)
+        start, first = whole.reset(seed=2), np.arange(7) % 3
+        then = whole.step(first)
+        parts.async_reset(seed=2)
+        flying = 7
+        got: dict[str, list[int]] = {"start": [], "then": []}
+        stage = dict.fromkeys(range(7), "start")
+        while flying:
+            batch = parts.recv(min_ready=1)
+            assert batch.envs is not None
+            envs = batch.envs.tolist()
+            for at, env in enumerate(envs):
+                expected = start if stage[env] == "start" else then
+                assert np.array_equal(batch.obs[at], expected.obs[env])
+                assert np.array_equal(batch.reward[at], expected.reward[env])
+                got[stage[env]].append(env)
+            again = [env for env in envs if stage[env] == "start"]
+            flying -= len(envs)
+            if again:
+                parts.send(first[again], again)
+                flying += len(again)
+                stage |= dict.fromkeys(again, "then")
+        assert sorted(got["start"]) == sorted(got["then"]) == list(range(7))
+
+
+def test_refused_rows_leave_others_to_receive(alone: ludex.Client) -> None:
+    vec = alone.open_vec("connect_four", 4, shards=2)
+    vec.reset(seed=0)
+    vec.send([0, 99, 1, 2])
+    with pytest.raises(ludex.LudexError, match="illegal_action"):
+        vec.recv(min_ready=4)
+    received = vec.recv().envs.tolist()  # type: ignore[union-attr]
+    assert received == [2, 3]
+    assert vec.in_flight == 0
+    vec.send([0, 1, 1, 2])
+    assert len(vec.recv()) == 4
+
+
+def test_rest_of_step_is_received_without_min_ready(alone: ludex.Client) -> None:
+    vec = alone.open_vec("connect_four", 4, shards=2)
+    vec.async_reset(seed=0)
+    first = vec.recv(min_ready=1)
+    rest = [] if len(first) == 4 else [vec.recv()]
+    envs = [part.envs for part in [first, *rest]]
+    assert sorted(np.concatenate(envs).tolist()) == [0, 1, 2, 3]  # type: ignore[arg-type]
+
+
+def test_illegal_row_of_any_handle_is_reported(alone: ludex.Client) -> None:
+    vec = alone.open_vec("connect_four", 4, shards=2, on_illegal="lose")
+    vec.reset(seed=0)
+    assert vec.step([0, 0, 0, 99]).illegal.tolist() == [3]  # type: ignore[union-attr]
+
+
+def test_part_on_one_handle_names_environments_of_batch(alone: ludex.Client) -> None:
+    vec = alone.open_vec("connect_four", 4, shards=2)
+    assert vec.reset(seed=0, envs=[3]).envs.tolist() == [3]  # type: ignore[union-attr]
+
+
+def test_single_handle_returns_whole_step(alone: ludex.Client) -> None:
+    vec = alone.open_vec("connect_four", 3)
+    vec.async_reset(seed=0)
+    assert vec.recv(min_ready=1).envs.tolist() == [0, 1, 2]  # type: ignore[union-attr]
+
+
+def test_lists_of_seats_must_fit_handles(alone: ludex.Client) -> None:
+    lists = [["agent", "random"], ["random", "agent"], ["agent", "agent"]]
+    with pytest.raises(ValueError, match="equal numbers of seats"):
+        alone.open_vec("connect_four", 3, shards=3, seats=lists)
+    with pytest.raises(ValueError, match="at most 2 lists"):
+        alone.open_vec("connect_four", 3, shards=2, seats=lists)
+    vec = alone.open_vec("connect_four", 3, shards=3, seats=lists[:2])
+    assert vec.reset(seed=0).seat.tolist() == [0, 1, 0]

@@ -8,9 +8,10 @@ message steps. :func:`play` plays matches against other agents through a callbac
 language models; :func:`prompt` returns the prompt of a position, :func:`rules` those of a game.
 
 The adapters for learning libraries are :mod:`ludex.gymnasium` (its ids are registered here),
-:mod:`ludex.self_play`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib` and
-:mod:`ludex.openspiel`; for language models :mod:`ludex.trl`, and :mod:`ludex.inspect`, which also
-writes runs as logs for the viewer of Inspect. An adapter imports its library on first use.
+:mod:`ludex.self_play`, :mod:`ludex.async_vector`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`,
+:mod:`ludex.rllib` and :mod:`ludex.openspiel`; for language models :mod:`ludex.trl`, and
+:mod:`ludex.inspect`, which also writes runs as logs for the viewer of Inspect. An adapter imports
+its library on first use.
 """
 
 import contextlib
@@ -89,6 +90,7 @@ __all__ = [
 
 _LAZY_MODULES = {
     "aio",
+    "async_vector",
     "gymnasium",
     "inspect",
     "llm",

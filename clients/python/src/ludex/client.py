@@ -188,7 +188,8 @@ class Client:
         num_envs: int,
         params: Mapping[str, Any] | None = None,
         *,
-        seats: Sequence[str] | None = None,
+        shards: int | None = None,
+        seats: Sequence[str] | Sequence[Sequence[str]] | None = None,
         rotate: Rotate = "none",
         chance: ChanceBy = "server",
         autoreset: Autoreset = "next_step",
@@ -209,8 +210,12 @@ class Client:
             game: id of the game, or its whole string with parameters.
             num_envs: number of environments, at most ``limits["batch"]`` on each server.
             params: parameters.
+            shards: number of handles, over which the environments are spread evenly and in order;
+                by default one for each server. Handles are stepped concurrently, and
+                :meth:`ludex.ShardedVecEnv.recv` returns those that are ready.
             seats: the player of each seat: ``"agent"`` (this client) or an agent of the server;
-                by default this client plays every seat.
+                by default this client plays every seat. With ``shards``, a list of such lists,
+                which the handles use in turn.
             rotate: ``"cycle"``: in episode e seat k is played by ``seats[(k + e) % P]``;
                 ``"random"``: the shift is drawn for each episode.
             chance: ``"client"``: the actions at chance nodes are outcome ids.
@@ -229,9 +234,12 @@ class Client:
         Raises:
             LudexError: an error from the server: ``unknown_game``, ``bad_params``,
                 ``unknown_agent``, ``limit``, ...
+            ValueError: ``shards`` is not in 1..=``num_envs``, or the lists of ``seats`` do not fit.
         """
+        handles = _shares(self._sessions, int(num_envs), shards)
+        seatings = _seatings(seats, len(handles))
         request: dict[str, Any] = {
-            **_game(game, params, seats),
+            **_game(game, params, None),
             "rotate": rotate,
             "chance": chance,
             "autoreset": autoreset,
@@ -244,17 +252,17 @@ class Client:
             "max_steps": max_steps,
             "record": record or None,
         }
-        shards: list[VecEnv] = []
+        opened: list[VecEnv] = []
         try:
-            for session, count in _shares(self._sessions, int(num_envs)):
-                own = {**request, "count": count}
-                shards.append(VecEnv(session, session.call("open", bound=False, **own), own))
+            for index, (session, count) in enumerate(handles):
+                own = {**request, "seats": seatings[index % len(seatings)], "count": count}
+                opened.append(VecEnv(session, session.call("open", bound=False, **own), own))
         except LudexError:
-            for vec in shards:
+            for vec in opened:
                 with contextlib.suppress(LudexError):
                     vec.close()
             raise
-        return shards[0] if len(shards) == 1 else ShardedVecEnv(shards)
+        return opened[0] if len(opened) == 1 else ShardedVecEnv(opened)
 
     @property
     def closed(self) -> bool:
@@ -323,12 +331,41 @@ def _sessions(urls: list[str], token: str | None, patience: float | None) -> lis
     return sessions
 
 
-def _shares(sessions: list[Session], num_envs: int) -> list[tuple[Session, int]]:
-    """Divide ``num_envs`` evenly; the first servers take the remainder."""
-    each, more = divmod(num_envs, len(sessions))
-    counts = [each + (index < more) for index in range(len(sessions))]
+def _shares(
+    sessions: list[Session], num_envs: int, shards: int | None
+) -> list[tuple[Session, int]]:
+    """Divide ``num_envs`` evenly into handles; the first ones take the remainder.
+
+    Raises:
+        ValueError: ``shards`` is not in 1..=``num_envs``.
+    """
+    if shards is not None and not 1 <= shards <= num_envs:
+        raise ValueError(f"shards: expected 1..={num_envs}, got {shards}")
+    handles = len(sessions) if shards is None else shards
+    each, more = divmod(num_envs, handles)
+    counts = [each + (index < more) for index in range(handles)]
     return [
-        (session, count)
-        for index, (session, count) in enumerate(zip(sessions, counts, strict=True))
+        (sessions[index * len(sessions) // handles], count)
+        for index, count in enumerate(counts)
         if count or not index
     ]
+
+
+def _seatings(
+    seats: Sequence[str] | Sequence[Sequence[str]] | None, handles: int
+) -> list[list[str] | None]:
+    """Return the lists of players that the handles use in turn.
+
+    Raises:
+        ValueError: there are more lists than handles, or the client has more seats in one of them.
+    """
+    if seats is None:
+        return [None]
+    lists = [entry for entry in seats if not isinstance(entry, str)]
+    if not lists:
+        return [[str(entry) for entry in seats]]
+    if len(lists) > handles:
+        raise ValueError(f"seats: expected at most {handles} lists (shards), got {len(lists)}")
+    if len({list(entry).count("agent") for entry in lists}) > 1:
+        raise ValueError("seats: expected lists with equal numbers of seats of this client")
+    return [list(entry) for entry in lists]

@@ -1,4 +1,4 @@
-"""Batches of environments that span several servers."""
+"""Batches of environments that span several handles, on one server or on several."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from .columns import Array, Ragged, Views
 from .errors import LudexError
+from .handle import seed_text
 from .spec import Spec
-from .transport.session import Session
+from .transport.session import Session, wait_for_any
 from .transport.wire import Message
 from .vec import IN_FLIGHT, Batch, BatchViews, Chance, Final, Skipped, VecEnv, moves_field
 
@@ -19,10 +20,10 @@ T = TypeVar("T")
 
 
 class _Share(NamedTuple):
-    """The part of a call that concerns one server.
+    """The part of a call that concerns one handle.
 
     Attributes:
-        vec: the environments of the server.
+        vec: the environments of the handle.
         envs: indices into ``vec``, in the order of the call; ``None``: all.
         rows: positions in the call.
     """
@@ -33,14 +34,14 @@ class _Share(NamedTuple):
 
 
 class ShardedVecEnv(BatchViews):
-    """A batch of environments on several servers, with the interface of :class:`VecEnv`.
+    """A batch of environments in several handles, with the interface of :class:`VecEnv`.
 
-    Returned by :meth:`ludex.Client.open_vec` of a client with several URLs. Each environment stays
-    on its server, and the servers step their shares concurrently. Seeds follow the index in the
-    whole batch, so the results equal those of one server.
+    Returned by :meth:`ludex.Client.open_vec` of a client with several URLs, or with ``shards``.
+    Each environment stays on its server, and the handles step their shares concurrently. Seeds
+    follow the index in the whole batch, so the results equal those of one handle.
 
-    If one server refuses its part of a step, for example because of an illegal action, the
-    environments on the other servers have moved nevertheless. Arrays are copies, not views of
+    If the part of a step of one handle is refused, for example because of an illegal action, the
+    environments of the other handles have moved nevertheless. Arrays are copies, not views of
     messages.
 
     Attributes:
@@ -55,6 +56,9 @@ class ShardedVecEnv(BatchViews):
         self.num_envs = sum(counts)
         self._begins = np.cumsum([0, *counts])
         self._pending: list[list[_Share]] = []
+        # Received rows that wait for others, and True after a part of a send was returned.
+        self._ready: list[tuple[_Share, Batch]] = []
+        self._partial = False
         if any(vec.spec.hash != self.spec.hash for vec in shards):
             self.close()
             raise LudexError(
@@ -65,6 +69,11 @@ class ShardedVecEnv(BatchViews):
     def seats(self) -> list[str]:
         """The player of each seat; ``"agent"`` is the client."""
         return self.shards[0].seats
+
+    @property
+    def in_flight(self) -> int:
+        """Number of steps sent whose batches have not been received completely."""
+        return len(self._pending) + bool(self._ready)
 
     @property
     def closed(self) -> bool:
@@ -135,11 +144,12 @@ class ShardedVecEnv(BatchViews):
         Raises:
             LudexError: a connection cannot be resumed.
             ValueError: the numbers of entries and environments differ.
-            RuntimeError: two batches are already in flight.
+            RuntimeError: two batches of one of the handles are already in flight.
         """
-        if len(self._pending) >= IN_FLIGHT and not self._unconfirmed:
-            raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
         moves, shares = self._moves(actions, envs), self._shares(envs)
+        full = any(share.vec.in_flight >= IN_FLIGHT for share in shares)
+        if full and not self._unconfirmed:
+            raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
         with self._change():
             self._send(moves, shares)
 
@@ -170,21 +180,92 @@ class ShardedVecEnv(BatchViews):
             raise
         self._pending.append(shares)
 
-    def recv(self) -> Batch:
-        """Return the batch of the oldest pending :meth:`send`.
+    def async_reset(self, seed: int | None = None) -> None:
+        """Start new episodes in all environments without waiting for them.
+
+        :meth:`recv` returns their rows.
 
         Raises:
-            LudexError: a server refused its share of that step.
-            RuntimeError: nothing is in flight.
+            LudexError: ``bad_seed``, or a connection cannot be resumed.
+            RuntimeError: batches are in flight.
         """
-        if not self._pending and not self._unconfirmed:
+        seed_text(seed)
+        self._check_none_in_flight()
+        with self._change(replace_all=True):
+            shares = self._shares(None)
+            bases = [None if seed is None else self._base(share, seed) for share in shares]
+            for share, base in zip(shares, bases, strict=True):
+                share.vec.async_reset(base)
+            self._pending.append(shares)
+
+    def recv(self, min_ready: int | None = None) -> Batch:
+        """Return the batch of the oldest pending :meth:`send`, or the rows that are ready.
+
+        Each handle answers its rows of a step together. Rows of handles whose opponents need longer
+        therefore become ready later, and ``min_ready`` may return more rows than it demands.
+
+        Args:
+            min_ready: return as soon as this number of rows is ready, from any pending
+                :meth:`send` or :meth:`async_reset`. ``batch.envs`` has their environments, in
+                ascending order. Without it, a call after one with it returns all rows in flight.
+
+        Raises:
+            LudexError: a server refused its share of that step. With ``min_ready``, the other rows
+                remain to be received.
+            RuntimeError: nothing is in flight.
+            ValueError: ``min_ready`` is not in 1..=the number of rows in flight.
+        """
+        if not self.in_flight and not self._unconfirmed:
             raise RuntimeError("recv(): expected a batch in flight; call send() first")
+        if min_ready is None and not self._partial:
+            with self._change():
+                return self._recv()
+        shares = [share for send in self._pending for share in send]
+        count = sum(len(share.rows) for share in [*shares, *(share for share, _ in self._ready)])
+        demanded = count if min_ready is None else min_ready
+        if not self._unconfirmed and not 1 <= demanded <= count:
+            raise ValueError(f"min_ready: expected 1..={count} (rows in flight), got {min_ready}")
         with self._change():
-            return self._recv()
+            return self._recv_ready(demanded)
 
     def _recv(self) -> Batch:
         shares = self._pending.pop(0)
         return self._join(shares, self._all(shares, lambda share: share.vec.recv()))
+
+    def _recv_ready(self, count: int) -> Batch:
+        while sum(len(share.rows) for share, _ in self._ready) < count:
+            for share in self._answered():
+                rest = ([other for other in send if other is not share] for send in self._pending)
+                self._pending = [send for send in rest if send]
+                self._partial = bool(self._pending or self._ready)
+                self._ready.append((share, share.vec.recv()))
+        ready, self._ready = self._ready, []
+        self._partial = bool(self._pending)
+        envs = [self._global(share) for share, _ in ready]
+        at = np.argsort(np.argsort(np.concatenate(envs), kind="stable"))
+        ends = np.cumsum([len(rows) for rows in envs])
+        shares = [
+            _Share(
+                share.vec, np.arange(share.vec.num_envs) if share.envs is None else share.envs, rows
+            )
+            for (share, _), rows in zip(ready, np.split(at, ends[:-1]), strict=True)
+        ]
+        return self._join(shares, [batch for _, batch in ready])
+
+    def _answered(self) -> list[_Share]:
+        """Wait for an answer; return the oldest share of each handle that is answered."""
+        shares = [share for send in reversed(self._pending) for share in send]
+        oldest = {id(share.vec): share for share in shares}
+        sessions = list({id(share.vec._session): share.vec._session for share in shares}.values())
+        while True:
+            answered = [
+                share
+                for share in shares
+                if oldest[id(share.vec)] is share and share.vec._is_answered
+            ]
+            if answered:
+                return answered
+            wait_for_any(sessions)
 
     def snapshot(self, envs: Sequence[int] | Array | None = None) -> list[bytes]:
         """Return the states of the environments (or ``envs``) for :meth:`restore`.
@@ -292,6 +373,12 @@ class ShardedVecEnv(BatchViews):
     def _rows(self, envs: Sequence[int] | Array | None) -> int:
         return self.num_envs if envs is None else len(envs)
 
+    def _global(self, share: _Share) -> Array:
+        """Return the indices of the environments of a share in the whole batch."""
+        own = np.arange(share.vec.num_envs) if share.envs is None else share.envs
+        indices: Array = own + self._begins[self.shards.index(share.vec)]
+        return indices
+
     def _base(self, share: _Share, seed: int) -> int:
         return (seed + int(self._begins[self.shards.index(share.vec)])) % 2**64
 
@@ -325,6 +412,8 @@ class ShardedVecEnv(BatchViews):
 
     def _discard_change(self) -> None:
         self._pending.clear()
+        self._ready.clear()
+        self._partial = False
         for vec in self.shards:
             vec._discard_change()
         super()._discard_change()
@@ -346,6 +435,8 @@ class ShardedVecEnv(BatchViews):
         """Join the servers' batches in the order of the call."""
         first = parts[0]
         if len(parts) == 1:
+            if shares[0].envs is not None:
+                first.envs = self._global(shares[0]).astype(np.uint32)
             return first
 
         def dense(name: str) -> Any:
@@ -357,11 +448,10 @@ class ShardedVecEnv(BatchViews):
 
         rows = sum(len(share.rows) for share in shares)
         illegal = [_rows_of(s, p.illegal) for s, p in zip(shares, parts, strict=True)]
+        any_illegal = any(part.illegal is not None for part in parts)
         named = None
         if shares[0].envs is not None:
-            begins = [self._begins[self.shards.index(share.vec)] for share in shares]
-            whole = [s.envs + b for s, b in zip(shares, begins, strict=True) if s.envs is not None]
-            named = _dense(shares, whole).astype(np.uint32)
+            named = _dense(shares, [self._global(share) for share in shares]).astype(np.uint32)
         return Batch(
             to_move=dense("to_move"),
             seat=dense("seat"),
@@ -378,7 +468,7 @@ class ShardedVecEnv(BatchViews):
             length=dense("length"),
             episode=dense("episode"),
             final=_final(shares, [part.final for part in parts]),
-            illegal=None if first.illegal is None else np.sort(np.concatenate(illegal)),
+            illegal=np.sort(np.concatenate(illegal)) if any_illegal else None,
             skipped=_skipped(shares, [part.skipped for part in parts]),
             envs=named,
             prompt=listed("prompt"),

@@ -7,6 +7,8 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from .answers import ReadAnswer, answers_field, from_list
 from .columns import BOOL, F4, F8, I1, I4, U1, U4, Array, Ragged, column, packed, ragged, tensors
 from .handle import Handle, encode_indices, seed_text
@@ -100,7 +102,8 @@ class Batch:
         final: data of episodes that were reset in this step (``same_step``).
         illegal: ``uint32``: rows whose episode an illegal action ended (``on_illegal="lose"``).
         skipped: episodes that ended before the client could act.
-        envs: ``uint32 [R]``: the environments, if the request listed them.
+        envs: ``uint32 [R]``: the environments, if the request listed them, or :meth:`VecEnv.recv`
+            was called with ``min_ready``.
     """
 
     to_move: Array
@@ -252,8 +255,8 @@ class BatchViews(ChangeGuard):
         return self._view(index, seat).get("schema")
 
     def _check_none_in_flight(self) -> None:
-        if self._pending and not self._unconfirmed:
-            raise RuntimeError(f"{len(self._pending)} batches are in flight: call recv() first")
+        if self.in_flight and not self._unconfirmed:
+            raise RuntimeError(f"{self.in_flight} batches are in flight: call recv() first")
 
     if TYPE_CHECKING:
 
@@ -344,8 +347,28 @@ class VecEnv(Handle, BatchViews):
         with self._change():
             self._pending.append(self._post("step", envs=named, **moves))
 
-    def recv(self) -> Batch:
+    def async_reset(self, seed: int | None = None) -> None:
+        """Start new episodes in all environments without waiting; :meth:`recv` returns the batch.
+
+        Args:
+            seed: as for :meth:`reset`.
+
+        Raises:
+            LudexError: ``bad_seed``, or the connection cannot be resumed.
+            RuntimeError: batches are in flight.
+        """
+        text = seed_text(seed)
+        self._check_none_in_flight()
+        with self._change(replace_all=True):
+            self._revive()
+            self._pending.append(self._post("reset", seed=text))
+
+    def recv(self, min_ready: int | None = None) -> Batch:
         """Return the batch of the oldest pending :meth:`send`.
+
+        Args:
+            min_ready: as for :meth:`ShardedVecEnv.recv`. The server answers the rows of one
+                handle together, so this only sets ``envs`` of the batch.
 
         Raises:
             LudexError: the step was refused; the environments are unchanged.
@@ -354,7 +377,15 @@ class VecEnv(Handle, BatchViews):
         if not self._pending and not self._unconfirmed:
             raise RuntimeError("recv(): expected a batch in flight; call send() first")
         with self._change():
-            return self._batch(self._session.wait(self._pending.popleft()))
+            batch = self._batch(self._session.wait(self._pending.popleft()))
+        if min_ready is not None and batch.envs is None:
+            batch.envs = np.arange(len(batch), dtype=np.uint32)
+        return batch
+
+    @property
+    def _is_answered(self) -> bool:
+        """True if the server has answered the oldest pending :meth:`send`."""
+        return not self._session.is_pending(self._pending[0])
 
     def snapshot(self, envs: Sequence[int] | Array | None = None) -> list[bytes]:
         """Return the states of the environments (or ``envs``) for :meth:`restore`.

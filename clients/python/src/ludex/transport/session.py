@@ -13,6 +13,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any, NoReturn, TypeVar
 
 from .. import __about__
@@ -177,6 +178,38 @@ class Session:
                 if not waitable or time.monotonic() + pause > started + self.patience:
                     raise
                 time.sleep(pause)
+
+    def is_pending(self, number: int) -> bool:
+        """Return True if the reply to request ``number`` has not been received."""
+        return number in self._unanswered
+
+    def collect(self, timeout: float | None = None) -> bool:
+        """Receive the next message and store it if it is a reply, for :meth:`wait`.
+
+        Args:
+            timeout: seconds to wait; ``None``: no limit.
+
+        Returns:
+            False if no message arrived.
+
+        Raises:
+            LudexError: the connection cannot be resumed.
+        """
+        return self._exclusively(self._collect, timeout)
+
+    def _collect(self, timeout: float | None) -> bool:
+        message = self._receive(timeout)
+        if message is not None and "re" in message:
+            self._replies[message["re"]] = message
+        return message is not None
+
+    def fileno(self) -> int:
+        """Return the descriptor of the connection's socket, for selectors.
+
+        Raises:
+            ConnectionLost: there is no connection.
+        """
+        return self._require_connection().fileno()
 
     def forget(self, numbers: Iterable[int]) -> None:
         """Drop requests whose replies are no longer needed, with their replies."""
@@ -479,6 +512,23 @@ class Session:
                         "retry": False,
                     }
                 )
+
+
+def wait_for_any(sessions: Sequence[Session]) -> None:
+    """Wait until one of the sessions has received a message, and store replies.
+
+    Raises:
+        LudexError: a connection cannot be resumed.
+    """
+    if len(sessions) == 1:
+        sessions[0].collect()
+        return
+    # Received messages may be buffered, so reading comes before waiting for the sockets.
+    while not any([session.collect(0.0) for session in sessions]):
+        with DefaultSelector() as selector:
+            for session in sessions:
+                selector.register(session, EVENT_READ)
+            selector.select()
 
 
 def seen_frames(last_seqs: Mapping[tuple[str, int], int]) -> dict[str, int | dict[str, int]]:

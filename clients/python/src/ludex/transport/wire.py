@@ -166,6 +166,10 @@ class Connection:
                 return None
         return self._in.popleft()
 
+    def fileno(self) -> int:
+        """Return the descriptor of the socket."""
+        return self._sock.fileno()
+
     def idle(self, wakeup: socket.socket, timeout: float | None) -> None:
         """Wait until bytes arrive or ``wakeup`` is readable, at most ``timeout`` seconds."""
         with DefaultSelector() as selector:
