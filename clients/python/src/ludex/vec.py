@@ -16,6 +16,9 @@ from .picture import Picture
 from .transport.guard import ChangeGuard
 from .transport.wire import Message
 
+if TYPE_CHECKING:
+    from .torch_batch import TorchBatch
+
 IN_FLIGHT = 2
 
 
@@ -129,6 +132,23 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.to_move)
+
+    def torch(self, *, pin_memory: bool = False) -> TorchBatch:
+        """Return the arrays as tensors of PyTorch, which share the memory of the message.
+
+        Clone a tensor before you write to it: the arrays are read-only, but PyTorch has no
+        read-only tensors.
+
+        Args:
+            pin_memory: True to copy the tensors to page-locked memory, from which
+                ``tensor.to("cuda", non_blocking=True)`` is asynchronous. Needs a GPU.
+
+        Raises:
+            ModuleNotFoundError: PyTorch is not installed (``ludex[torch]``).
+        """
+        from .torch_batch import torch_batch
+
+        return torch_batch(self, pin_memory=pin_memory)
 
 
 def decode_batch(frame: Message, players: int, actions: int, *, every_seat: bool) -> Batch:
