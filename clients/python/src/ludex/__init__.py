@@ -10,8 +10,8 @@ language models; :func:`prompt` returns the prompt of a position, :func:`rules` 
 The adapters for learning libraries are :mod:`ludex.gymnasium` (its ids are registered here),
 :mod:`ludex.self_play`, :mod:`ludex.async_vector`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`,
 :mod:`ludex.rllib` and :mod:`ludex.openspiel`; for language models :mod:`ludex.trl`, and
-:mod:`ludex.inspect`, which also writes runs as logs for the viewer of Inspect. An adapter imports
-its library on first use.
+:mod:`ludex.inspect`, which also writes runs as logs for the viewer of Inspect. :mod:`ludex.minari`
+writes records as datasets. An adapter imports its library on first use.
 """
 
 import contextlib
@@ -94,6 +94,7 @@ _LAZY_MODULES = {
     "gymnasium",
     "inspect",
     "llm",
+    "minari",
     "openspiel",
     "pettingzoo",
     "rllib",
