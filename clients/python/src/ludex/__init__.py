@@ -11,7 +11,8 @@ The adapters for learning libraries are :mod:`ludex.gymnasium` (its ids are regi
 :mod:`ludex.self_play`, :mod:`ludex.async_vector`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`,
 :mod:`ludex.rllib` and :mod:`ludex.openspiel`; for language models :mod:`ludex.trl`, and
 :mod:`ludex.inspect`, which also writes runs as logs for the viewer of Inspect. :mod:`ludex.minari`
-writes records as datasets. An adapter imports its library on first use.
+writes records as datasets, and :mod:`ludex.league` has payoff tables of policies. An adapter
+imports its library on first use.
 """
 
 import contextlib
@@ -93,6 +94,7 @@ _LAZY_MODULES = {
     "async_vector",
     "gymnasium",
     "inspect",
+    "league",
     "llm",
     "minari",
     "openspiel",

@@ -214,13 +214,13 @@ class LocalOpponents:
             env, seats = envs[at[selected]], other[selected]
             mask = self._mask[env, seats]
             column = seats if self._width > 1 else 0
-            moves[at[selected], column] = _checked_actions(
+            moves[at[selected], column] = checked_actions(
                 policy(self._obs[env, seats], mask.copy()), mask
             )
         return moves if self._width > 1 else moves[:, 0]
 
 
-def _checked_actions(answer: Any, mask: Array) -> Array:
+def checked_actions(answer: Any, mask: Array) -> Array:
     """Return an opponent's actions after checking shape, type and legality."""
     actions = np.asarray(answer)
     if actions.shape != (len(mask),) or actions.dtype.kind not in "iub":
