@@ -1,6 +1,6 @@
 """Measure the turns per second of one environment at a time, side by side.
 
-    python bench/single.py [URL] [--game connect_four] [--turns 5000] [--rounds 7]
+    python bench/single.py [URL] [--game connect_four] [--turns 300] [--rounds 60]
 
 The policy draws random legal actions. In each round, all interfaces are measured in sequence; in
 ``client.open`` and Gymnasium, ``random`` of the server plays the other seat. The medians of the
@@ -23,6 +23,8 @@ import numpy as np
 from gymnasium import make
 
 import ludex
+from ludex.adapters.registration import env_name
+from ludex.catalogue import GAMES
 
 Play = Callable[[int, random.Random], None]
 
@@ -39,14 +41,14 @@ def states(client: ludex.Client, game: str, seats: list[str], views: list[str]) 
 
 
 def gymnasium(url: str, game: str) -> Play:
-    name = "".join(word.title() for word in game.split("_"))
-    env = make(f"ludex/{name}-v1", url=url)
+    env = make(f"ludex/{env_name(game)}-v{GAMES[game]}", url=url)
 
     def play(turns: int, rng: random.Random) -> None:
-        over = True
+        _, info = env.reset(seed=1)
+        over = False
         for _ in range(turns):
             if over:
-                _, info = env.reset(seed=1)
+                _, info = env.reset()
                 over = False
             else:
                 _, _, terminated, truncated, info = env.step(_draw(info["action_mask"], rng))
@@ -61,7 +63,7 @@ def aec(env: Any) -> Play:
     def play(turns: int, rng: random.Random) -> None:
         played = 0
         while played < turns:
-            env.reset(seed=1)
+            env.reset()
             for _ in env.agent_iter():
                 observation, _, terminated, truncated, _ = env.last()
                 if terminated or truncated:
@@ -73,8 +75,7 @@ def aec(env: Any) -> Play:
 
 
 def _draw(mask: Any, rng: random.Random) -> int:
-    legal: list[int] = mask.nonzero()[0].tolist()
-    return rng.choice(legal)
+    return rng.choice([action for action, legal in enumerate(mask.tolist()) if legal])
 
 
 def interfaces(client: ludex.Client, url: str, game: str) -> dict[str, tuple[Play, str]]:
@@ -83,7 +84,7 @@ def interfaces(client: ludex.Client, url: str, game: str) -> dict[str, tuple[Pla
     found: dict[str, tuple[Play, str]] = {
         "client.open": (states(client, game, opponent, []), "client.open"),
         "client.open, tensor": (states(client, game, opponent, ["tensor"]), "client.open"),
-        "gymnasium.make": (gymnasium(url, game), "client.open"),
+        "gymnasium.make": (gymnasium(url, game), "client.open, tensor"),
         "client.open, all seats": (states(client, game, both, []), "client.open, all seats"),
         "ludex.pettingzoo.aec": (
             aec(ludex.pettingzoo.aec(game, url=url)),
@@ -105,8 +106,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url", nargs="?")
     parser.add_argument("--game", default="connect_four")
-    parser.add_argument("--turns", type=int, default=5000)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--turns", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=60)
     options: Any = parser.parse_args()
     server = None if options.url else ludex.serve()
     url = options.url or (server.url if server else "")

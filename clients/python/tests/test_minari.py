@@ -65,6 +65,6 @@ def test_seats_and_agents_are_selected(url: str, program: str, tmp_path: Path) -
     assert write("agent", agent="random") == 2 * matches - 1
     assert write("other", agent="other", author="ann") == 1
     with pytest.raises(ValueError, match="at least one decision"):
-        write("none", agent="nobody")
+        write("none", agent="absent")
     with pytest.raises(ludex.LudexError, match="expected rules"):
         ludex.minari.write_dataset(records, "ludex/mixed-v0", url=url)

@@ -71,6 +71,7 @@ def test_state_has_observations_of_all_agents(url: str, game: str) -> None:
     env.state()[:] = 1  # a copy may be changed
     assert np.array_equal(env.state(), np.concatenate(both))
     parallel = ludex.pettingzoo.parallel(game, url=url)
+    assert parallel.agents == []
     obs, _ = parallel.reset(seed=3)
     whole = [obs[agent]["observation"] for agent in parallel.possible_agents]
     assert np.array_equal(parallel.state(), np.concatenate(whole))

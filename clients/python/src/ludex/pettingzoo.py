@@ -111,7 +111,8 @@ class _EnvBase:
         self.possible_agents = [f"player_{seat}" for seat in range(spec.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._env = env
-        self._last_actions: dict[str, Any] = {}
+        # By seat.
+        self._last_actions: dict[int, Any] = {}
         try:
             self.observation_spaces = {agent: masked_space(spec) for agent in self.possible_agents}
             self.state_space = state_space(spec)
@@ -153,7 +154,8 @@ class _EnvBase:
         if self.render_mode != "human":
             return render_frame(self.render_mode, self._env)
         header = "".join(
-            f"{agent} played {action}\n" for agent, action in self._last_actions.items()
+            f"{self.possible_agents[seat]} played {action}\n"
+            for seat, action in self._last_actions.items()
         )
         self._display.show(lambda: f"{header}{self._env.text()}", self._env.picture)
         return None
@@ -178,8 +180,8 @@ class _EnvBase:
 class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
     """A game as an AEC environment, returned by :func:`aec`.
 
-    Calls in a wrong order raise the errors of PettingZoo's ``OrderEnforcingWrapper``, which would
-    cost a tenth of a turn.
+    Calls in a wrong order raise the errors of PettingZoo's ``OrderEnforcingWrapper``. It is checked
+    here, because the wrapper takes time at each access to an attribute.
     """
 
     _started = False
@@ -227,10 +229,7 @@ class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
             self._last_actions = {}
         else:
             env.step(self._actions)
-            self._last_actions = {
-                self.possible_agents[seat]: a for seat, a in self._actions.items()
-            }
-            self._actions = {}
+            self._last_actions, self._actions = self._actions, {}
             self.rewards = self._by_agent(env.rewards)
             self._accumulate_rewards()
             if env.is_over:
@@ -278,6 +277,10 @@ class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
 class LudexParallel(_EnvBase, ParallelEnv[str, Observation, Any]):
     """A game as a parallel environment, returned by :func:`parallel`."""
 
+    def __init__(self, env: AllSeatsEnv, render_mode: str | None) -> None:
+        super().__init__(env, render_mode)
+        self.agents: list[str] = []
+
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
@@ -310,9 +313,9 @@ class LudexParallel(_EnvBase, ParallelEnv[str, Observation, Any]):
             TypeError: an action is not an integer.
         """
         env, count = self._env, len(self.possible_agents)
-        acting = [self.possible_agents[seat] for seat in env.acting]
-        env.step({self._seats[agent]: act for agent, act in actions.items()})
-        self._last_actions = {agent: actions[agent] for agent in acting}
+        acting, by_seat = env.acting, {self._seats[agent]: act for agent, act in actions.items()}
+        env.step(by_seat)
+        self._last_actions = {seat: by_seat[seat] for seat in acting}
         if env.is_over:
             self.agents = []
         if self.render_mode == "human":

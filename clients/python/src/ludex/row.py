@@ -9,7 +9,9 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from .columns import U1, Array, Views, column, dense, tensors
+import numpy as np
+
+from .columns import I1, TENSOR_TYPES, U1, Array, Views, column, dense, tensors
 from .errors import LudexError
 from .transport.wire import Message
 
@@ -45,11 +47,7 @@ class Row:
         try:
             return struct.unpack(layout, self.frame[name])
         except (KeyError, TypeError, struct.error) as error:
-            raise LudexError(
-                "protocol",
-                f"column: {name}: expected one row from the server: {error}",
-                fault="server",
-            ) from error
+            raise _mismatch(name, error) from error
 
     def legal(self, viewer: int) -> list[int]:
         """Return the legal actions of a viewer from a mask of ids; empty without a mask."""
@@ -59,12 +57,50 @@ class Row:
         begin, end = struct.unpack_from("<2I", mask["o"], 4 * viewer)
         return list(struct.unpack_from(f"<{end - begin}I", mask["a"], 4 * begin))
 
-    def mask(self, actions: int, viewers: int = 1) -> Array:
-        """Return the legal actions of the viewers from a mask of bytes or bits: ``int8 [V, A]``."""
+    def mask(self, actions: int, viewers: int) -> Array:
+        """Return the legal actions of all viewers from a mask of bytes or bits: ``int8 [V, A]``."""
         return dense(column(self.frame["mask"], U1, (viewers, -1)), actions)
 
+    def mask_of(self, actions: int, viewers: int = 1, viewer: int = 0) -> Array:
+        """Return a new array of the legal actions of a viewer, ``int8 [A]``.
+
+        Raises:
+            LudexError: ``protocol`` if the mask has another length.
+        """
+        data = self.frame["mask"]
+        mask: Array
+        if len(data) == viewers * actions:
+            mask = np.ndarray(
+                actions, I1, bytearray(data[viewer * actions : (viewer + 1) * actions])
+            )
+        else:
+            mask = self.mask(actions, viewers)[viewer].copy()
+        return mask
+
+    def array(self, name: str, seat: int | None = None) -> Array:
+        """Return a new array of the only tensor of ``obs`` or ``info``.
+
+        Args:
+            name: the view.
+            seat: index on the first axis, for batches with the views of all seats.
+
+        Raises:
+            LudexError: ``protocol`` if the tensor has another length.
+        """
+        try:
+            (sent,) = self.frame[name].values()
+            data, (_, *shape) = sent["b"], sent["s"]
+            if seat is not None:
+                players, *shape = shape
+                size = len(data) // players
+                data = data[seat * size : (seat + 1) * size]
+            array: Array = np.ndarray(shape, TENSOR_TYPES[sent["d"]], bytearray(data))
+            return array
+        except (KeyError, TypeError, ValueError) as error:
+            raise _mismatch(name, error) from error
+
     def view(self, name: str) -> Views | None:
-        """Return the tensors ``obs`` or ``info``; ``None`` if not sent.
+        """Return the tensors ``obs`` or ``info``, read-only; ``None`` if not sent.
 
         With ``observer="all"``, the first axis is that of the seats.
         """
@@ -83,3 +119,8 @@ class Row:
         if views and len(views) == 1 and isinstance(views[0], list):
             return list(views[0])
         return views
+
+
+def _mismatch(name: str, error: Exception) -> LudexError:
+    message = f"column: {name}: expected one row from the server: {error}"
+    return LudexError("protocol", message, fault="server")

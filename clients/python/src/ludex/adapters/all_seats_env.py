@@ -75,14 +75,13 @@ class AllSeatsEnv(ChangeGuard):
         self._vec = cast(VecEnv, opened)  # a single environment is on one server
         self._client = client
         self.spec: Spec = self._vec.spec
+        self._joint = spec.dynamics != "sequential" and spec.players > 1
         self.acting: list[int] = []
         self.rewards = [0.0] * spec.players
         self.terminated = self.truncated = False
         self.illegal: int | None = None
+        self._view_name = "info" if self.recall else "obs"
         self._row: Row | None = None
-        # Decoded on request.
-        self._views: Array | None = None
-        self._mask: Array | None = None
 
     @property
     def is_over(self) -> bool:
@@ -113,8 +112,7 @@ class AllSeatsEnv(ChangeGuard):
         """
         if not self.acting:
             raise LudexError("env_over", "the episode is over; call reset() first")
-        joint = self.spec.dynamics != "sequential" and self.spec.players > 1
-        count = self.spec.actions
+        joint, count = self._joint, self.spec.actions
         ids = [-1] * (self.spec.players if joint else 1)
         for seat in self.acting:
             action = _to_integer(actions[seat])
@@ -125,7 +123,8 @@ class AllSeatsEnv(ChangeGuard):
         if before is not None and self._row is not None and "illegal" in self._row.frame:
             mask = before.mask(count, self.spec.players)
             moves = ids if joint else ids * self.spec.players
-            self.illegal = next(s for s in acting if moves[s] == count or not mask[s, moves[s]])
+            wrong = (s for s in acting if moves[s] == count or not mask[s, moves[s]])
+            self.illegal = next(wrong, acting[0])
 
     def history(self) -> list[list[Any]]:
         """Return the moves so far as pairs of player and action; makes a round trip.
@@ -165,7 +164,6 @@ class AllSeatsEnv(ChangeGuard):
             self._confirm()
             raise
         self._row = row
-        self._views = self._mask = None
         self.illegal = None
         self.rewards, self.terminated, self.truncated = row.rewards, row.terminated, row.truncated
         if row.to_move == SIMULTANEOUS:
@@ -180,8 +178,7 @@ class AllSeatsEnv(ChangeGuard):
         Raises:
             LudexError: no episode has started.
         """
-        view: Array = self._all_views()[seat].copy()
-        return view
+        return self._require_row().array(self._view_name, seat)
 
     def state(self) -> Array:
         """Return a copy of the observations of all seats, concatenated along the first axis.
@@ -189,9 +186,8 @@ class AllSeatsEnv(ChangeGuard):
         Raises:
             LudexError: no episode has started.
         """
-        views = self._all_views()
-        state: Array = views.reshape(-1, *views.shape[2:]).copy()
-        return state
+        views = self._require_row().array(self._view_name)
+        return views.reshape(-1, *views.shape[2:])
 
     def mask(self, seat: int) -> Array:
         """Return a copy of a seat's legal actions, ``int8 [A]``; zeros if it does not act.
@@ -199,10 +195,7 @@ class AllSeatsEnv(ChangeGuard):
         Raises:
             LudexError: no episode has started.
         """
-        if self._mask is None:
-            self._mask = self._require_row().mask(self.spec.actions, self.spec.players)
-        mask: Array = self._mask[seat].copy()
-        return mask
+        return self._require_row().mask_of(self.spec.actions, self.spec.players, seat)
 
     def text(self, seat: int | None = None) -> str:
         """Return a seat's view as text, by default of the seat to move; a round trip.
@@ -225,12 +218,6 @@ class AllSeatsEnv(ChangeGuard):
     def close(self) -> None:
         """Close the environment and the connection. Safe to call twice."""
         self._client.close()
-
-    def _all_views(self) -> Array:
-        if self._views is None:
-            name = "info" if self.recall else "obs"
-            self._views = cast(Array, self._require_row().view(name))
-        return self._views
 
     def _require_row(self) -> Row:
         if self._row is None:

@@ -17,10 +17,11 @@ import msgpack
 import numpy as np
 
 from ..client import Client
-from ..columns import TENSOR_TYPES, Array, dense, mask_encoding
+from ..columns import TENSOR_TYPES, U4, Array, column, dense, mask_encoding
 from ..errors import LudexError
 from ..handle import seed_text
 from ..picture import Picture
+from ..row import Row
 from ..sharded import ShardedVecEnv
 from ..spec import Spec
 from ..transport.guard import ChangeGuard
@@ -249,7 +250,7 @@ class LearnerEnvs(ChangeGuard):
             before = self._group_of[envs]
             now = np.asarray(where, np.int64)[chosen]
             self._group_of[envs] = now
-            for index in np.unique(now):
+            for index in sorted(set(now.tolist())):
                 members = now == index
                 same = len(self._pool) == 1 and bool((before == index).all())
                 stays = same and not seeded and not self.same_step
@@ -526,6 +527,13 @@ class LearnerEnvs(ChangeGuard):
         self._episodes[envs] = batch.episode
         if batch.skipped is not None:
             self.skipped += len(batch.skipped.at)
+
+    def count_alone(self, row: Row) -> None:
+        """Update the counts of the only environment."""
+        (self._episodes[0],) = row.numbers("episode", "<I")
+        skipped = row.frame.get("skipped")
+        if skipped is not None:
+            self.skipped += len(column(skipped["at"], U4))
 
     @property
     def fixed_seat(self) -> int | None:

@@ -9,6 +9,7 @@ import numpy as np
 from ..columns import Array, pack_ids
 from ..env import OVER, SIMULTANEOUS
 from ..row import Row
+from ..transport.wire import Message
 from ..vec import Batch, Final, VecEnv
 from .learner_rows import Outcome, Rows
 
@@ -29,7 +30,12 @@ class ServerOpponents:
     def start(self, envs: Array, *, stays: bool) -> None:
         """Start episodes; with ``stays``, continue the series of episodes of these environments."""
         named = self._learner_envs.envs_field(envs)
-        if stays:
+        if self._learner_envs.num_envs == 1:
+            vec = cast(VecEnv, self.vec)
+            snapshots = {} if stays else {"items": self._learner_envs.snapshots(envs)}
+            row = self._take_alone(vec._replace("reset" if stays else "restore", **snapshots))
+            self._learner_envs.count_alone(row)
+        elif stays:
             self._take(envs, self.vec.reset(envs=named))
         else:
             self._take(envs, self.vec.restore(self._learner_envs.snapshots(envs), named))
@@ -79,17 +85,21 @@ class ServerOpponents:
 
     def step_alone(self, action: int) -> None:
         """Step the only environment."""
-        learner_envs, rows, vec = self._learner_envs, self._learner_envs.rows, self.vec
-        frame = cast(VecEnv, vec)._call("step", actions=pack_ids([action]))
-        row = Row(frame, learner_envs.spec.players)
+        self._take_alone(cast(VecEnv, self.vec)._call("step", actions=pack_ids([action])))
+
+    def _take_alone(self, frame: Message) -> Row:
+        """Take the batch of the only environment."""
+        spec, rows = self._learner_envs.spec, self._learner_envs.rows
+        row = Row(frame, spec.players)
         (seat,) = row.numbers("seat", "<b")
-        rows.obs[0] = row.view("obs")
-        rows.mask[0] = row.mask(learner_envs.spec.actions)[0]
+        rows.obs[0] = row.array("obs")
+        rows.mask[0] = row.mask_of(spec.actions)
         rows.seat[0] = seat
         rows.reward[0] = row.rewards[seat]
         rows.terminated[0], rows.truncated[0] = row.terminated, row.truncated
         (rows.length[0],) = row.numbers("length", "<I")
         rows.illegal[0] = "illegal" in frame
+        return row
 
     def _ends(self, batch: Batch, final: Final, played: Array, opponent: Array) -> Rows:
         """Return the final rows of the episodes that have ended."""

@@ -207,7 +207,7 @@ class Session:
         """Return the descriptor of the connection's socket, for selectors.
 
         Raises:
-            ConnectionLost: there is no connection.
+            ConnectionLost: the session has lost its connection.
         """
         return self._require_connection().fileno()
 
