@@ -243,7 +243,9 @@ def test_unreachable_server_is_excluded(urls: list[str]) -> None:
         assert isinstance(vec, ludex.ShardedVecEnv)
         assert len(vec.shards) == 2
         # One environment needs one server.
-        assert isinstance(client.open_vec("tic_tac_toe", 1), ludex.VecEnv)
+        one = client.open_vec("tic_tac_toe", 1)
+        assert isinstance(one, ludex.ShardedVecEnv)
+        assert len(one.shards) == 1
     with pytest.raises(ludex.LudexError, match="no server answers"):
         ludex.Client([unreachable, unreachable], patience=0.1)
 

@@ -186,6 +186,7 @@ class AsyncClient(AsyncWrapper[sync.Client]):
     describe = _async_method(sync.Client.describe)
     suites = _async_method(sync.Client.suites)
     withdraw = _async_method(sync.Client.withdraw)
+    set_servers = _async_method(sync.Client.set_servers)
 
     async def close(self) -> None:
         """Close all environments and the connection. Safe to call twice."""
@@ -206,7 +207,10 @@ class AsyncClient(AsyncWrapper[sync.Client]):
 
 
 async def connect(
-    url: str | Sequence[str], token: str | None = None, *, patience: float | None = None
+    url: str | Sequence[str],
+    token: str | Sequence[str | None] | None = None,
+    *,
+    patience: float | None = None,
 ) -> AsyncClient:
     """Connect; for the arguments see :class:`ludex.Client`.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -19,9 +17,9 @@ from ._messages import (
     SuiteEntry,
 )
 from .env import Env
-from .errors import LudexError
-from .sharded import ShardedVecEnv
+from .sharded import ShardedVecEnv, open_shards
 from .spec import Spec
+from .transport.pool import SessionPool
 from .transport.session import Session
 from .vec import VecEnv
 
@@ -40,7 +38,7 @@ class Client:
     def __init__(
         self,
         url: str | Sequence[str],
-        token: str | None = None,
+        token: str | Sequence[str | None] | None = None,
         *,
         patience: float | None = None,
     ) -> None:
@@ -50,17 +48,41 @@ class Client:
             url: ``"ws://127.0.0.1:7878"`` (also ``wss://``, or only host and port); or a list of
                 servers, over which :meth:`open_vec` spreads its environments. All other requests
                 go to the first. Unreachable servers are excluded with a warning.
-            token: access token; optional for a server on loopback without tokens.
+            token: access token, or a list with one for each server; optional for a server on
+                loopback without tokens.
             patience: seconds to retry a lost connection; by default
                 as long as the server keeps the session.
 
         Raises:
             LudexError: ``connection_lost`` if no server answers, ``unauthorized``, or another
                 error of the server.
+            ValueError: the numbers of tokens and servers differ.
         """
-        self._token = token
-        self._sessions = _sessions([url] if isinstance(url, str) else list(url), token, patience)
-        self._session = self._sessions[0]
+        self._pool = SessionPool(url, token, patience)
+
+    @property
+    def _session(self) -> Session:
+        return self._pool.sessions[0]
+
+    def set_servers(
+        self, url: Sequence[str], token: str | Sequence[str | None] | None = None
+    ) -> None:
+        """Replace the servers of a client that was created with a list of servers.
+
+        An open batch moves at its next reset of all environments. Until then its environments
+        stay, also on a server that is no longer listed. Unreachable servers are excluded with a
+        warning.
+
+        Args:
+            url: the servers, at least one.
+            token: access token, or a list with one for each server.
+
+        Raises:
+            LudexError: ``bad_field`` if the client has a single URL or the list is empty;
+                ``connection_lost`` if no server answers; or another error of a server.
+            ValueError: the numbers of tokens and servers differ.
+        """
+        self._pool.replace(url, token)
 
     @property
     def server(self) -> str:
@@ -130,7 +152,7 @@ class Client:
             LudexError: ``unknown_run`` if the run is over, or this agent is not part of it.
         """
         agent = {"name": name or default_agent_name(run), "kind": "bot"}
-        session = Session(self._session.urls, token=self._token, agent=agent)
+        session = Session(self._session.urls, token=self._session.token, agent=agent)
         try:
             session.call("withdraw", run=run)
         finally:
@@ -236,7 +258,7 @@ class Client:
                 ``unknown_agent``, ``limit``, ...
             ValueError: ``shards`` is not in 1..=``num_envs``, or the lists of ``seats`` do not fit.
         """
-        handles = _shares(self._sessions, int(num_envs), shards)
+        handles = self._pool.shares(int(num_envs), shards)
         seatings = _seatings(seats, len(handles))
         request: dict[str, Any] = {
             **_game(game, params, None),
@@ -252,17 +274,14 @@ class Client:
             "max_steps": max_steps,
             "record": record or None,
         }
-        opened: list[VecEnv] = []
-        try:
-            for index, (session, count) in enumerate(handles):
-                own = {**request, "seats": seatings[index % len(seatings)], "count": count}
-                opened.append(VecEnv(session, session.call("open", bound=False, **own), own))
-        except LudexError:
-            for vec in opened:
-                with contextlib.suppress(LudexError):
-                    vec.close()
-            raise
-        return opened[0] if len(opened) == 1 else ShardedVecEnv(opened)
+        opened = open_shards(
+            (session, {**request, "seats": seatings[index % len(seatings)], "count": count})
+            for index, (session, count) in enumerate(handles)
+        )
+        if len(opened) == 1 and not self._pool.elastic:
+            return opened[0]
+        per_server = shards is None and len(seatings) == 1
+        return ShardedVecEnv(self._pool, opened, per_server=per_server)
 
     @property
     def closed(self) -> bool:
@@ -271,8 +290,7 @@ class Client:
 
     def close(self) -> None:
         """Close all environments and the connections. Safe to call twice."""
-        for session in self._sessions:
-            session.close()
+        self._pool.close()
 
     def __enter__(self) -> Client:
         return self
@@ -300,55 +318,6 @@ def _game(
         "params": dict(params) if params else None,
         "seats": list(seats) if seats is not None else None,
     }
-
-
-def _sessions(urls: list[str], token: str | None, patience: float | None) -> list[Session]:
-    """Connect to each reachable server.
-
-    Raises:
-        LudexError: ``connection_lost`` if no server answers, or an error from a server.
-    """
-    if len(urls) < 2:
-        return [Session(urls, token=token, patience=patience)]
-    sessions: list[Session] = []
-    silent: list[LudexError] = []
-    try:
-        for url in urls:
-            try:
-                sessions.append(Session(url, token=token, patience=patience))
-            except LudexError as error:
-                if error.code != "connection_lost":
-                    raise
-                silent.append(error)
-        if not sessions:
-            raise silent[-1]
-    except LudexError:
-        for session in sessions:
-            session.close()
-        raise
-    for lost in silent:
-        warnings.warn(f"{lost.message}; the other servers take over its environments", stacklevel=3)
-    return sessions
-
-
-def _shares(
-    sessions: list[Session], num_envs: int, shards: int | None
-) -> list[tuple[Session, int]]:
-    """Divide ``num_envs`` evenly into handles; the first ones take the remainder.
-
-    Raises:
-        ValueError: ``shards`` is not in 1..=``num_envs``.
-    """
-    if shards is not None and not 1 <= shards <= num_envs:
-        raise ValueError(f"shards: expected 1..={num_envs}, got {shards}")
-    handles = len(sessions) if shards is None else shards
-    each, more = divmod(num_envs, handles)
-    counts = [each + (index < more) for index in range(handles)]
-    return [
-        (sessions[index * len(sessions) // handles], count)
-        for index, count in enumerate(counts)
-        if count or not index
-    ]
 
 
 def _seatings(

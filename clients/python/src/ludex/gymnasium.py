@@ -70,7 +70,7 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
         opponent: Opponent | Sequence[Opponent] = "random",
         seat: SeatChoice = 0,
         url: str | Sequence[str] | None = None,
-        token: str | None = None,
+        token: str | Sequence[str | None] | None = None,
         max_steps: int | None = None,
         rules: int | None = None,
         patience: float | None = None,
@@ -88,7 +88,7 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
             seat: the agent's seat; ``"alternate"``: the next seat in every episode; ``"random"``:
                 a seat drawn by each episode's seed.
             url: server URL; by default a local server that all environments of this process share.
-            token: access token.
+            token: access token, or a list with one for each server.
             max_steps: maximum number of moves of all seats before an episode is truncated.
             rules: required version of the rules; by default any.
             patience: seconds to retry a lost connection; by default
@@ -200,7 +200,7 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
         opponent: Opponent | Sequence[Opponent] = "random",
         seat: SeatChoice = 0,
         url: str | Sequence[str] | None = None,
-        token: str | None = None,
+        token: str | Sequence[str | None] | None = None,
         max_steps: int | None = None,
         rules: int | None = None,
         patience: float | None = None,
@@ -218,7 +218,7 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
                 call.
             seat: the agent's seat.
             url: the server; or several, over which the environments are spread.
-            token: access token.
+            token: access token, or a list with one for each server.
             max_steps: maximum number of moves of all seats before an episode is truncated.
             rules: required version of the rules; by default any.
             patience: seconds to retry a lost connection; by default
@@ -324,6 +324,15 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
         return tuple(
             render_frame(self.render_mode, self._learner_envs, at) for at in range(self.num_envs)
         )
+
+    def set_servers(
+        self, url: Sequence[str], token: str | Sequence[str | None] | None = None
+    ) -> None:
+        """Replace the servers, as :meth:`ludex.Client.set_servers`.
+
+        The environments move at the next reset of all environments.
+        """
+        self._learner_envs.set_servers(url, token)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments and their connection."""

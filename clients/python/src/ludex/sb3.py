@@ -47,7 +47,7 @@ class LudexVecEnv(VecEnv):
         opponent: Opponent | Sequence[Opponent] = "random",
         seat: SeatChoice = 0,
         url: str | Sequence[str] | None = None,
-        token: str | None = None,
+        token: str | Sequence[str | None] | None = None,
         max_steps: int | None = None,
         patience: float | None = None,
         render_mode: str | None = None,
@@ -131,6 +131,15 @@ class LudexVecEnv(VecEnv):
             TypeError: an opponent is neither an agent spec nor a callable.
         """
         self.learner_envs.set_opponent(opponent)
+
+    def set_servers(
+        self, url: Sequence[str], token: str | Sequence[str | None] | None = None
+    ) -> None:
+        """Replace the servers, as :meth:`ludex.Client.set_servers`.
+
+        The environments move at the next reset of all environments.
+        """
+        self.learner_envs.set_servers(url, token)
 
     def close(self) -> None:
         """Close the environments and their connection. Safe to call twice."""

@@ -62,7 +62,7 @@ class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
         *,
         params: Mapping[str, Any] | None = None,
         url: str | Sequence[str] | None = None,
-        token: str | None = None,
+        token: str | Sequence[str | None] | None = None,
         max_steps: int | None = None,
         patience: float | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
@@ -77,7 +77,7 @@ class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
             params: the parameters of the game, e.g. ``{"rows": 5}``.
             url: the server, or several, over which the environments are spread; by default a local
                 one that all environments of this process share.
-            token: access token.
+            token: access token, or a list with one for each server.
             max_steps: maximum number of moves of all seats before an episode is truncated.
             patience: seconds to retry a lost connection; by default
                 as long as the server keeps the session.
@@ -208,6 +208,15 @@ class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
             logger.warn("render() needs a render_mode, such as 'ansi'")
             return None
         return tuple(render_frame(self.render_mode, self._vec, at) for at in range(self.num_envs))
+
+    def set_servers(
+        self, url: Sequence[str], token: str | Sequence[str | None] | None = None
+    ) -> None:
+        """Replace the servers, as :meth:`ludex.Client.set_servers`.
+
+        The environments move at the next reset of all environments.
+        """
+        self._client.set_servers(url, token)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments and their connection."""

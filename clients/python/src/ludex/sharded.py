@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from .columns import Array, Ragged, Views
 from .errors import LudexError
 from .handle import seed_text
 from .spec import Spec
+from .transport.pool import SessionPool
 from .transport.session import Session, wait_for_any
 from .transport.wire import Message
 from .vec import IN_FLIGHT, Batch, BatchViews, Chance, Final, Skipped, VecEnv, moves_field
@@ -36,9 +37,12 @@ class _Share(NamedTuple):
 class ShardedVecEnv(BatchViews):
     """A batch of environments in several handles, with the interface of :class:`VecEnv`.
 
-    Returned by :meth:`ludex.Client.open_vec` of a client with several URLs, or with ``shards``.
-    Each environment stays on its server, and the handles step their shares concurrently. Seeds
-    follow the index in the whole batch, so the results equal those of one handle.
+    Returned by :meth:`ludex.Client.open_vec` of a client with a list of URLs, or with ``shards``.
+    The handles step their shares concurrently. Seeds follow the index in the whole batch, so the
+    results equal those of one handle.
+
+    Environments move only in a reset or restore of all of them: away from a server that no longer
+    answers, and to the servers that :meth:`ludex.Client.set_servers` names.
 
     If the part of a step of one handle is refused, for example because of an illegal action, the
     environments of the other handles have moved nevertheless. Arrays are copies, not views of
@@ -49,12 +53,28 @@ class ShardedVecEnv(BatchViews):
         num_envs: number of environments, with indices 0..num_envs.
     """
 
-    def __init__(self, shards: Sequence[VecEnv]) -> None:
+    def __init__(
+        self, pool: SessionPool, shards: Sequence[VecEnv], *, per_server: bool = True
+    ) -> None:
+        """Join handles.
+
+        Args:
+            pool: the client's servers.
+            shards: the handles, in the order of their environments.
+            per_server: True if each server has one handle, so that the number of handles follows
+                that of the servers.
+
+        Raises:
+            LudexError: ``bad_params``: servers have different rules.
+        """
         self.spec: Spec = shards[0].spec
         self.shards = list(shards)
         counts = [vec.num_envs for vec in shards]
         self.num_envs = sum(counts)
         self._begins = np.cumsum([0, *counts])
+        self._pool = pool
+        self._version = pool.version
+        self._per_server = per_server
         self._pending: list[list[_Share]] = []
         # Received rows that wait for others, and True after a part of a send was returned.
         self._ready: list[tuple[_Share, Batch]] = []
@@ -98,8 +118,9 @@ class ShardedVecEnv(BatchViews):
     ) -> Batch:
         """Start new episodes, like :meth:`VecEnv.reset`.
 
-        A reset of all environments moves those of a server that no longer answers to the other
-        servers.
+        A reset of all environments first spreads them over the servers again, if a server no longer
+        answers or :meth:`ludex.Client.set_servers` was called. Without seeds, each environment then
+        continues its series of episodes, except those of a lost server, which start new series.
 
         Raises:
             LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
@@ -192,6 +213,7 @@ class ShardedVecEnv(BatchViews):
         seed_text(seed)
         self._check_none_in_flight()
         with self._change(replace_all=True):
+            self._follow()
             shares = self._shares(None)
             bases = [None if seed is None else self._base(share, seed) for share in shares]
             for share, base in zip(shares, bases, strict=True):
@@ -319,54 +341,78 @@ class ShardedVecEnv(BatchViews):
             base = None if seed is None else (seed + int(share.rows[0])) % 2**64
             return share.vec.clone(share.envs, seed=base)
 
-        return ShardedVecEnv(self._all(self._shares(envs), clone))
+        clones = self._all(self._shares(envs), clone)
+        return ShardedVecEnv(self._pool, clones, per_server=self._per_server)
 
-    # Lost servers.
+    # Changes of the servers.
 
     def _replace(self, shares: list[_Share], do: Callable[[_Share], Batch]) -> Batch:
         """Replace the states of ``shares``; if these are all, open lost environments again."""
+        whole = all(share.envs is None for share in shares)
         try:
+            if whole and self._follow():
+                shares = self._shares(None)
             return self._join(shares, self._all(shares, do))
         except LudexError as error:
-            whole = all(share.envs is None for share in shares)
             if error.code != "connection_lost" or not whole or not self._revive():
                 raise
         shares = self._shares(None)
         return self._join(shares, self._all(shares, do))
 
     def _revive(self) -> bool:
-        """Open lost environments again, those of unreachable servers on other servers.
+        """Open lost environments again, on other servers if theirs no longer answers.
 
         Return True if there were any.
         """
-        revived = [
-            vec._revive() if vec._session.connected else self._move(vec) for vec in self.shards
-        ]
-        return any(revived)
+        self._pool.drop_lost()
+        return self._follow() or any([vec._revive() for vec in self.shards])
 
-    def _move(self, lost: VecEnv) -> bool:
-        """Open the environments of a lost server on the server with the fewest environments.
-
-        Return False if no other server answers.
+    def _follow(self) -> bool:
+        """Spread the environments again if the servers have changed. Return True if they have.
 
         Raises:
-            LudexError: another server refuses the environments, for example with ``limit``.
+            LudexError: a server refuses its share, for example with ``limit``; the environments are
+                then closed until the next reset.
         """
-        loads: Counter[Session] = Counter()
+        if self._version == self._pool.version:
+            return False
+        states = self._states()
+        self._pool.drop_lost()
         for vec in self.shards:
             if vec._session.connected:
-                loads[vec._session] += vec.num_envs
-        request = {**lost._request, "seats": lost.seats}
-        for session in sorted(loads, key=loads.__getitem__):
-            try:
-                moved = VecEnv(session, session.call("open", bound=False, **request), request)
-            except LudexError as error:
-                if error.code != "connection_lost":
-                    raise
-                continue
-            self.shards[self.shards.index(lost)] = moved
-            return True
-        return False
+                with contextlib.suppress(LudexError):
+                    vec.close()
+        self.shards = open_shards(self._handles())
+        self._begins = np.cumsum([0, *(vec.num_envs for vec in self.shards)])
+        self._version = self._pool.version
+        self._pool.close_unused()
+        if states:
+            shares = self._shares(list(states))
+            items = list(states.values())
+            self._all(shares, lambda s: s.vec.restore([items[row] for row in s.rows], s.envs))
+        return True
+
+    def _handles(self) -> list[tuple[Session, dict[str, Any]]]:
+        """Return the sessions and the ``open`` requests of the handles on the current servers."""
+        requests = [{**vec._request, "seats": vec.seats} for vec in self.shards]
+        if self._per_server:
+            shares = self._pool.shares(self.num_envs, None)
+            return [(session, {**requests[0], "count": count}) for session, count in shares]
+        handles = len(requests)
+        return [
+            (self._pool.session_of(index, handles), {**request, "count": vec.num_envs})
+            for index, (vec, request) in enumerate(zip(self.shards, requests, strict=True))
+        ]
+
+    def _states(self) -> dict[int, bytes]:
+        """Return snapshots of the environments that still exist, by index."""
+        states: dict[int, bytes] = {}
+        for share in self._shares(None):
+            if share.vec._session.connected and not share.vec.closed:
+                with contextlib.suppress(LudexError):
+                    items = share.vec.snapshot()
+                    states.update(zip(share.rows.tolist(), items, strict=True))
+        return states
 
     # Shares of the servers.
 
@@ -474,6 +520,24 @@ class ShardedVecEnv(BatchViews):
             prompt=listed("prompt"),
             answers=_answers(shares, parts),
         )
+
+
+def open_shards(handles: Iterable[tuple[Session, dict[str, Any]]]) -> list[VecEnv]:
+    """Open handles, all or none, by sessions and ``open`` requests.
+
+    Raises:
+        LudexError: a server refuses its share.
+    """
+    shards: list[VecEnv] = []
+    try:
+        for session, request in handles:
+            shards.append(VecEnv(session, session.call("open", bound=False, **request), request))
+    except LudexError:
+        for vec in shards:
+            with contextlib.suppress(LudexError):
+                vec.close()
+        raise
+    return shards
 
 
 def _shift_error_index(error: LudexError, share: Any) -> LudexError:

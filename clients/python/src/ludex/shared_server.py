@@ -29,7 +29,9 @@ def shared_url() -> str:
 
 
 def connect(
-    url: str | Sequence[str] | None, token: str | None = None, patience: float | None = None
+    url: str | Sequence[str] | None,
+    token: str | Sequence[str | None] | None = None,
+    patience: float | None = None,
 ) -> Client:
     """Connect to ``url``, or to the shared local server if ``url`` is ``None``.
 

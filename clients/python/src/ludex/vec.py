@@ -278,6 +278,10 @@ class BatchViews(ChangeGuard):
         if self.in_flight and not self._unconfirmed:
             raise RuntimeError(f"{self.in_flight} batches are in flight: call recv() first")
 
+    def _follow(self) -> bool:
+        """Move the environments if the client's servers have changed. Return True if they have."""
+        return False
+
     if TYPE_CHECKING:
 
         def _view(self, index: int, seat: int | None, **fields: Any) -> Message: ...

@@ -218,13 +218,20 @@ class LearnerEnvs(ChangeGuard):
         else:
             self._seed(chosen, seeds)
             self._episodes[chosen] = 0
+        whole = len(chosen) == self.num_envs
+        seeded = seeds is not None
+        if whole:
+            for group in self._groups.values():
+                group.vec._follow()
+                # A batch that loses a server has no series of episodes there to continue.
+                seeded = seeded or isinstance(group.vec, ShardedVecEnv)
         try:
-            self._start(chosen, seeded=seeds is not None)
+            self._start(chosen, seeded=seeded)
         except LudexError as error:
             lost = error.code in ("session_lost", "connection_lost")
-            if not lost or len(chosen) < self.num_envs or not self._revive():
+            if not lost or not whole or not self._revive():
                 raise
-            self._start(chosen, seeded=seeds is not None)
+            self._start(chosen, seeded=True)
 
     def _revive(self) -> bool:
         """Open the environments of lost servers again. Return True if there were any."""
@@ -472,6 +479,17 @@ class LearnerEnvs(ChangeGuard):
         self._check_begun(np.asarray([index]))
         group = self._group_list[int(self._group_of[index])]
         return group.vec.picture(index, int(self.rows.seat[index]))
+
+    def set_servers(
+        self, url: Sequence[str], token: str | Sequence[str | None] | None = None
+    ) -> None:
+        """Replace the servers, effective at the next reset of all environments.
+
+        Raises:
+            LudexError: as :meth:`ludex.Client.set_servers`.
+            ValueError: the numbers of tokens and servers differ.
+        """
+        self._client.set_servers(url, token)
 
     def close(self) -> None:
         """Close the environments and the connection. Safe to call twice."""

@@ -22,7 +22,7 @@ class AdapterOptions:
         game: id of the game, or the game string with parameters.
         params: the parameters of the game.
         url: server URL; by default a local server that all environments of this process share.
-        token: access token.
+        token: access token, or a list with one for each server.
         max_steps: maximum number of moves of all seats before an episode is truncated.
         rules: required version of the rules; ``None``: any version.
         patience: seconds to retry a lost connection.
@@ -31,7 +31,7 @@ class AdapterOptions:
     game: str
     params: Mapping[str, Any] | None = None
     url: str | Sequence[str] | None = None
-    token: str | None = None
+    token: str | Sequence[str | None] | None = None
     max_steps: int | None = None
     rules: int | None = None
     patience: float | None = None

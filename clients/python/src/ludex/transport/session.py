@@ -51,6 +51,7 @@ class Session:
         welcome: the last ``welcome`` message.
         last_seqs: the last ``seq`` of each match and seat; sent on resume.
         envs: owners of the open environments, by the environments' handle.
+        token: access token of the server.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Session:
         self.welcome: Message = {}
         self.last_seqs: dict[tuple[str, int], int] = {}
         self.envs: dict[int, object] = {}
-        self._token = token
+        self.token = token
         self._agent = agent
         self._reclaim = reclaim
         self._patience = patience
@@ -457,7 +458,7 @@ class Session:
             "id": HELLO_ID,
             "protocol": [1],
             "client": f"ludex-python/{__about__.__version__}",
-            "token": self._token,
+            "token": self.token,
             "agent": self._agent,
         }
         if self._resumable:
