@@ -87,7 +87,7 @@ def _is_abandoned(folder: Path) -> bool:
     return True
 
 
-def _remove_abandoned() -> None:
+def remove_abandoned() -> None:
     """Remove the temporary folders of killed servers. On Windows, they remain."""
     for folder in Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*"):
         named = re.fullmatch(rf"{TEMPORARY}[a-z0-9_]{{8}}", folder.name)
@@ -104,15 +104,20 @@ class Server:
         data: data folder.
     """
 
-    def __init__(self, data: str | os.PathLike[str] | None, args: Sequence[str]) -> None:
+    def __init__(
+        self,
+        data: str | os.PathLike[str] | None,
+        args: Sequence[str],
+        listen: str = "127.0.0.1:0",
+    ) -> None:
         program = find_program()
         self._own = None
         if data is None:
-            _remove_abandoned()
+            remove_abandoned()
             self._own = tempfile.mkdtemp(prefix=TEMPORARY)
         self.data = Path(self._own or os.fspath(data or ""))
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the server
-        command = [program, "serve", "--listen", "127.0.0.1:0", "--data", str(self.data), "--json"]
+        command = [program, "serve", "--listen", listen, "--data", str(self.data), "--json"]
         # The pipe closes when this process exits, even after a crash.
         command += ["--until-stdin-closes"] + ([] if self._own is None else ["--temporary"])
         try:
@@ -205,16 +210,23 @@ class Server:
         self.close()
 
 
-def serve(data: str | os.PathLike[str] | None = None, *, args: Sequence[str] = ()) -> Server:
-    """Start a server on a free loopback port and wait until it is ready.
+def serve(
+    data: str | os.PathLike[str] | None = None,
+    *,
+    args: Sequence[str] = (),
+    listen: str = "127.0.0.1:0",
+) -> Server:
+    """Start a server, by default on a free loopback port, and wait until it is ready.
 
     Args:
         data: data folder; by default a temporary one that :meth:`Server.close` removes, or the
             next call if the server is killed.
         args: further arguments of ``ludex serve``, e.g. ``["--agent", "mine=mcts sims=200"]``.
+        listen: address and port; port 0 selects a free one. Beyond loopback, clients need a token
+            (``ludex admin token add``).
 
     Raises:
         LudexError: ``not_installed`` if the program is missing (the message names the remedy);
             ``internal`` with the server's output if the server does not start.
     """
-    return Server(data, args)
+    return Server(data, args, listen)
