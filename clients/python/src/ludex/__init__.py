@@ -99,6 +99,7 @@ _LAZY_MODULES = {
     "minari",
     "openspiel",
     "pettingzoo",
+    "ray",
     "rllib",
     "sb3",
     "self_play",
