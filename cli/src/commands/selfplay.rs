@@ -103,9 +103,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     bar.finish_and_clear();
     let seconds = begun.elapsed().as_secs_f64();
     if args.json {
-        return print::json(&serde_json::json!({
+        print::json(&serde_json::json!({
             "shards": done.shards, "games": done.games, "samples": done.samples, "seconds": seconds,
-        }));
+        }))?;
+        return Ok(());
     }
     println!(
         "{} games, {} samples in {seconds:.1} s; {} shards in {}",

@@ -345,6 +345,16 @@ fn failed_opponent_does_not_affect_candidate() {
     assert_eq!(fs::metadata(place.of_run("missing", "episodes.jsonl")).map_or(0, |m| m.len()), 0);
 }
 
+/// Checks that a suite has no networks as its own opponents, since their replies differ between processors.
+#[test]
+fn networks_are_not_opponents_of_suites() {
+    let place = Place::new();
+    let suite = "name = \"nets\"\nversion = 1\ntitle = \"N\"\n[[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"net file=policy.onnx\"]\nblocks = 1\n";
+    fs::write(place.path("nets.toml"), suite).unwrap();
+    let refused = place.ludex(&["evaluate", "--agent", "random", "--suite", "nets.toml", "--run", "r"]);
+    assert!(refused.fails().contains("expected opponents of a suite without networks"), "{}", refused.err);
+}
+
 /// Checks that a candidate that is also an opponent is scored from the seat that the plan gives to the candidate.
 #[test]
 fn match_of_candidate_against_itself_counts_once() {
