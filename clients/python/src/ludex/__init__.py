@@ -13,6 +13,8 @@ The adapters for learning libraries are :mod:`ludex.gymnasium` (its ids are regi
 :mod:`ludex.inspect`, which also writes runs as logs for the viewer of Inspect. :mod:`ludex.minari`
 writes records as datasets, and :mod:`ludex.league` has payoff tables of policies. An adapter
 imports its library on first use.
+
+:func:`read_selfplay` reads the samples of ``ludex selfplay``.
 """
 
 import contextlib
@@ -38,6 +40,7 @@ from .picture import Picture
 from .process import Server, serve
 from .prompting import Prompt, prompt, prompts, rules
 from .run_tables import RunTables, read_run
+from .selfplay import SelfPlaySamples, read_selfplay
 from .sharded import ShardedVecEnv
 from .spec import Spec
 from .vec import Batch, Chance, Final, Skipped, VecEnv
@@ -67,6 +70,7 @@ __all__ = [
     "Refusal",
     "RunResult",
     "RunTables",
+    "SelfPlaySamples",
     "Server",
     "ShardedVecEnv",
     "Skipped",
@@ -84,6 +88,7 @@ __all__ = [
     "prompts",
     "rate",
     "read_run",
+    "read_selfplay",
     "register",
     "rules",
     "serve",
