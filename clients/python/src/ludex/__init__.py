@@ -14,7 +14,8 @@ The adapters for learning libraries are :mod:`ludex.gymnasium` (its ids are regi
 writes records as datasets, and :mod:`ludex.league` has payoff tables of policies. An adapter
 imports its library on first use.
 
-:func:`read_selfplay` reads the samples of ``ludex selfplay``.
+:mod:`ludex.onnx` writes a network as a policy file, which the program seats as an agent;
+:func:`read_selfplay` reads the samples of its self-play.
 """
 
 import contextlib
@@ -102,6 +103,7 @@ _LAZY_MODULES = {
     "league",
     "llm",
     "minari",
+    "onnx",
     "openspiel",
     "pettingzoo",
     "ray",
