@@ -18,9 +18,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
     [
         ("ppo_connect_four", ["--steps", "1000", "--envs", "16"]),
         ("maskable_ppo_connect_four", ["--steps", "1000", "--envs", "16"]),
-        ("self_play_connect_four", ["--steps", "1000", "--envs", "16"]),
         ("q_learning_tic_tac_toe", ["--episodes", "300"]),
-        ("reinforce_battle_cards", ["--episodes", "300", "--envs", "64"]),
         ("reinforce_free_style", ["--episodes", "300", "--envs", "64"]),
     ],
 )
