@@ -19,6 +19,8 @@
 #[cfg(feature = "onnx")]
 mod agent;
 #[cfg(feature = "onnx")]
+mod cache;
+#[cfg(feature = "onnx")]
 mod network;
 #[cfg(feature = "onnx")]
 mod puct;
@@ -28,6 +30,8 @@ mod recurrent;
 pub mod self_play;
 #[cfg(feature = "onnx")]
 mod shared;
+#[cfg(feature = "onnx")]
+mod shipped;
 #[cfg(feature = "onnx")]
 mod tree;
 
@@ -43,7 +47,9 @@ use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 #[cfg(feature = "onnx")]
 pub use network::{ArrayKind, Evaluation, Network};
 
-const FILE: ArgDef = ArgDef::new("file", ArgKind::Text, "ONNX file of the network").required();
+const FILE: ArgDef =
+    ArgDef::new("file", ArgKind::Text, "ONNX file of the network, or `ludex:NAME` for one that is part of the program")
+        .required();
 const VIEW: ArgDef =
     ArgDef::new("view", ArgKind::Text, "array that the network reads: tensor, or info (perfect recall)")
         .default("tensor");

@@ -1,5 +1,6 @@
 //! A network in an ONNX file, checked against a game.
 
+use std::borrow::Cow;
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -13,6 +14,7 @@ use sha2::{Digest, Sha256};
 use tract_onnx::pb::{GraphProto, ModelProto, type_proto};
 use tract_onnx::prelude::*;
 
+use super::shipped;
 use crate::error::AgentError;
 
 /// Maximum size of a file.
@@ -90,7 +92,7 @@ pub struct Evaluation {
 }
 
 impl Network {
-    /// Loads a network for `game`.
+    /// Loads a network for `game` from a file, or by its name (`ludex:NAME`) if it is part of the program.
     ///
     /// # Errors
     /// Returns the reason: a file that cannot be read, is larger than 64 MiB or no network; inputs or outputs that do
@@ -360,7 +362,7 @@ impl Rows {
         };
         let flat = vec![array.len()];
         let Some(shape) = [own, flat].into_iter().find(|shape| fits(shape)) else {
-            return Err(format!("obs: expected shape [N, {}], got {}", list(&array.s), shown(&declared)));
+            return Err(format!("obs: expected shape [N, {}], got {}", list(&array.s), shape_text(&declared)));
         };
         match declared[0] {
             None => Ok(Rows { shape, single: false }),
@@ -388,12 +390,15 @@ fn plan(onnx: &tract_onnx::Onnx, proto: &ModelProto, slots: &Slots, rows: &Rows)
     model.into_optimized()?.into_runnable()
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, String> {
+fn read(file: &Path) -> Result<Cow<'static, [u8]>, String> {
+    if let Some(found) = shipped::find(file) {
+        return found.map(Cow::Borrowed);
+    }
     let size = std::fs::metadata(file).map_err(|e| e.to_string())?.len();
     if size > MAX_BYTES {
         return Err(format!("expected at most {} MiB, got {} MiB", MAX_BYTES >> 20, size.div_ceil(1 << 20)));
     }
-    std::fs::read(file).map_err(|e| e.to_string())
+    std::fs::read(file).map(Cow::Owned).map_err(|e| e.to_string())
 }
 
 /// Returns the inputs of a graph, without its weights.
@@ -424,7 +429,8 @@ fn declared(graph: &GraphProto, at: usize) -> Result<Vec<Option<usize>>, String>
 fn declared_state(graph: &GraphProto, at: usize) -> Result<Vec<usize>, String> {
     let declared = declared(graph, at)?;
     let shape: Option<Vec<usize>> = declared.iter().skip(1).copied().collect();
-    shape.ok_or_else(|| format!("state: expected one axis of variable length, the first, got {}", shown(&declared)))
+    shape
+        .ok_or_else(|| format!("state: expected one axis of variable length, the first, got {}", shape_text(&declared)))
 }
 
 fn row_shape(n: usize, shape: &[usize]) -> IxDyn {
@@ -435,7 +441,7 @@ fn list(shape: &[u32]) -> String {
     shape.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn shown(shape: &[Option<usize>]) -> String {
+fn shape_text(shape: &[Option<usize>]) -> String {
     let axes: Vec<String> = shape.iter().map(|axis| axis.map_or("N".to_owned(), |n| n.to_string())).collect();
     format!("[{}]", axes.join(", "))
 }

@@ -168,10 +168,10 @@ impl Puct {
 pub(super) struct Search<'a> {
     pub tree: Tree,
     network: &'a Network,
-    /// Observations of the leaves since the last evaluation, row by row.
-    rows: Vec<f32>,
-    /// Buffer for an array of the game.
-    bytes: Vec<u8>,
+    /// Observations of the leaves since the last evaluation, in the form of the game's array, row by row.
+    rows: Vec<u8>,
+    /// Size of an observation in bytes.
+    bytes: usize,
     /// Buffer for the value of each seat.
     values: Vec<f32>,
 }
@@ -180,29 +180,31 @@ impl<'a> Search<'a> {
     pub fn new(root: Box<dyn DynState>, settings: TreeSettings, network: &'a Network) -> Self {
         let bytes = network.kind().spec(root.spec()).map_or(0, |array| array.bytes());
         let values = vec![0.0; root.spec().players as usize];
-        Search { tree: Tree::new(root, settings), network, rows: Vec::new(), bytes: vec![0; bytes], values }
+        Search { tree: Tree::new(root, settings), network, rows: Vec::new(), bytes, values }
     }
 
     /// Descends once, and adds the observation of a leaf.
     pub fn descend(&mut self, rng: &mut Stream) -> Descent {
         let Search { tree, network, rows, bytes, .. } = self;
         tree.descend(rng, &mut |state: &dyn DynState, seat: Seat| {
-            network.kind().write(state, seat, bytes);
             let from = rows.len();
-            rows.resize(from + network.observation_len(), 0.0);
-            network.observe(bytes, ndarray::aview_mut1(&mut rows[from..]));
+            rows.resize(from + *bytes, 0);
+            network.kind().write(state, seat, &mut rows[from..]);
         })
     }
 
-    /// Removes and returns the observations of the leaves, as an array of shape `[N, len]`.
+    /// Removes the observations of the leaves and returns them as floats, as an array of shape `[N, len]`.
     pub fn take_rows(&mut self) -> Array2<f32> {
-        let len = self.network.observation_len();
         let rows = std::mem::take(&mut self.rows);
-        Array2::from_shape_vec((rows.len() / len.max(1), len), rows).expect("rows are complete")
+        let mut floats = Array2::zeros((rows.len() / self.bytes.max(1), self.network.observation_len()));
+        for (row, bytes) in floats.rows_mut().into_iter().zip(rows.chunks_exact(self.bytes.max(1))) {
+            self.network.observe(bytes, row);
+        }
+        floats
     }
 
     /// Moves the observations of the leaves to the end of `rows`.
-    pub fn append_rows(&mut self, rows: &mut Vec<f32>) {
+    pub fn append_rows(&mut self, rows: &mut Vec<u8>) {
         rows.append(&mut self.rows);
     }
 

@@ -9,6 +9,7 @@ use ludex_protocol::spec::{Dynamics, Information, TensorSpec};
 use ndarray::{Array1, Array2};
 
 use super::agent::choose;
+use super::cache::EvaluationCache;
 use super::network::Network;
 use super::puct::{Search, check};
 use super::tree::{Descent, Leaf, scaled};
@@ -104,7 +105,10 @@ impl SelfPlay {
     /// Fails if the network fails, or soon after `stop` becomes true.
     pub fn play(&self, games: Range<u64>, stop: &AtomicBool) -> Result<Samples, SelfPlayError> {
         let mut live: Vec<SelfPlayGame<'_>> = games.clone().map(|number| SelfPlayGame::new(self, number)).collect();
-        let mut rows: Vec<f32> = Vec::new();
+        let bytes = self.array().map_or(0, TensorSpec::bytes);
+        let spec = self.game.spec();
+        let mut cache = EvaluationCache::new(bytes, spec.actions as usize, spec.players as usize);
+        let mut rows: Vec<u8> = Vec::new();
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Err(SelfPlayError::Stopped);
@@ -119,9 +123,7 @@ impl SelfPlay {
             if leaves.is_empty() {
                 return Ok(self.collect(live));
             }
-            let shape = (leaves.len(), self.network.observation_len());
-            let batch = ndarray::aview1(&rows).into_shape_with_order(shape).expect("rows are complete");
-            let found = self.network.evaluate(batch, &[])?;
+            let found = cache.evaluate(&self.network, &rows, bytes)?;
             for (row, (i, leaf)) in leaves.iter().enumerate() {
                 live[*i].supply(leaf, &found, row);
             }
@@ -209,7 +211,7 @@ impl<'a> SelfPlayGame<'a> {
 
     /// Plays and searches until a position needs an evaluation, and appends its observation to `rows`. Returns `None` at
     /// the end of the game.
-    fn advance(&mut self, rows: &mut Vec<f32>) -> Option<Leaf> {
+    fn advance(&mut self, rows: &mut Vec<u8>) -> Option<Leaf> {
         loop {
             match self.state.turn() {
                 ToMove::Over | ToMove::Simultaneous(_) => return None,

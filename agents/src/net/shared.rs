@@ -11,6 +11,7 @@ use ndarray::{Array2, ArrayD, Axis};
 use parking_lot::{Condvar, Mutex};
 
 use super::network::{ArrayKind, Evaluation, Network};
+use super::shipped;
 use crate::error::AgentError;
 use crate::refusal::bad_value;
 use crate::spec::AgentSpec;
@@ -143,14 +144,14 @@ pub(super) fn open(spec: &AgentSpec, name: &str, game: &GameRef) -> Result<Arc<S
 }
 
 fn load(file: &Path, game: &GameRef, kind: ArrayKind) -> Result<Arc<SharedNetwork>, String> {
-    let found = file.metadata().map_err(|e| e.to_string())?;
-    let key = NetworkKey {
-        file: file.canonicalize().map_err(|e| e.to_string())?,
-        modified: found.modified().ok(),
-        bytes: found.len(),
-        game: game.spec().hash.clone(),
-        kind,
+    let (file_key, modified, bytes) = match shipped::find(file) {
+        Some(found) => (file.to_owned(), None, found?.len() as u64),
+        None => {
+            let found = file.metadata().map_err(|e| e.to_string())?;
+            (file.canonicalize().map_err(|e| e.to_string())?, found.modified().ok(), found.len())
+        }
     };
+    let key = NetworkKey { file: file_key, modified, bytes, game: game.spec().hash.clone(), kind };
     // Loading under the lock: agents of one file wait for a single load.
     let mut loaded = LOADED.lock();
     if let Some(network) = loaded.get(&key).and_then(Weak::upgrade) {

@@ -6,7 +6,7 @@ use std::thread;
 use ludex_agents::{Agent, build};
 use ludex_env::{AgentKey, Draw, GameRef, MoveRequest, Mover, ObservedMove, Stream};
 
-use crate::common::{after, check_remote_moves, game, near};
+use crate::common::{after, check_remote_moves, game, near, play, seats};
 use crate::onnx_file::{OnnxFile, constant};
 
 /// Returns the shape of the game's observation array.
@@ -180,6 +180,23 @@ fn files_with_a_batch_of_one_are_evaluated_row_by_row() {
         .write("flat_single");
     let agent = build(&net(&file, ""), &g).unwrap();
     assert_eq!(near(&*agent, &*g.start(), 0, 0, &Draw::new(g.id(), 1, 0)), 4);
+}
+
+#[test]
+fn networks_of_the_program_beat_random() {
+    let cases = [
+        ("connect_four", "net file=ludex:connect_four_ppo", 0.3),
+        ("connect_four", "puct net=ludex:connect_four_alphazero sims=20", 0.3),
+        ("leduc_poker", "net file=ludex:leduc_poker_mmd temperature=1", 0.1),
+    ];
+    for (name, spec, least) in cases {
+        let g = game(name);
+        let [first, second] = [[spec, "random"], ["random", spec]].map(|specs| seats(&g, &specs));
+        let sum: f64 = (0..200).map(|seed| play(&g, &first, seed).1[0] + play(&g, &second, seed).1[1]).sum();
+        assert!(sum / 400.0 > least, "{spec}: {}", sum / 400.0);
+    }
+    let refusal = build("net file=ludex:none", &game("connect_four")).err().unwrap();
+    assert!(refusal.message.contains("allowed: ludex:connect_four_alphazero"), "{}", refusal.message);
 }
 
 #[test]
