@@ -14,6 +14,8 @@ mod organise;
 mod queries;
 mod season;
 mod server_executor;
+#[cfg(test)]
+mod tests;
 
 pub use organise::{TournamentEntrant, TournamentRequest, TournamentTicket};
 
@@ -115,6 +117,14 @@ fn is_of(id: &str, run: &str) -> bool {
 }
 
 impl RunObserver for Runs {
+    fn on_start(&self, id: &str) {
+        let host = id.split_once('.').and_then(|(run, _)| self.host(run));
+        // The run may have been stopped while the start of the match was being stored.
+        if let Some(host) = host.filter(|host| host.book.stop().is_some()) {
+            host.book.give_up(&self.hub, id);
+        }
+    }
+
     fn on_end(&self, record: &Record) {
         let waits = self.waiting.lock().remove(&record.header.episode);
         // If the waiting run has stopped meanwhile, it finds the record in the store.
@@ -127,10 +137,6 @@ impl RunObserver for Runs {
 
     fn waits_for_agents(&self, run: &str) -> bool {
         self.host(run).is_some_and(|host| host.book.read(|kept| kept.cup.is_none()))
-    }
-
-    fn on_pause(&self, run: &str) {
-        self.waiting.lock().retain(|id, _| !is_of(id, run) || self.hub.is_live(id));
     }
 
     fn on_ticket(&self, ticket: &str) {

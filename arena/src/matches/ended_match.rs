@@ -51,7 +51,7 @@ impl EndedMatch {
                 let _ = answer.send(ResumedMatch { match_id, seat: Some(seat as u32), seq });
             }
             MatchCommand::Persist(done) => writes.persisted.push(done),
-            MatchCommand::Suspend | MatchCommand::Unspectate { .. } => {}
+            MatchCommand::Suspend | MatchCommand::Unspectate { .. } | MatchCommand::Agents(_) => {}
             command => {
                 let reads = self.waiting.is_some();
                 self.waiting.get_or_insert_default().push(command);

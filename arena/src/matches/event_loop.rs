@@ -25,9 +25,9 @@ use super::live_match::{Flow, LiveMatch, OnStored};
 use super::loop_context::{LoopContext, MatchParts, RoundWrites};
 use super::match_row::RowDraft;
 use super::observer::MatchObserver;
-use super::plan::{Occupant, TimedAgent};
+use super::plan::Occupant;
 use super::server_agents::ServerAgents;
-use crate::sessions::match_handle::{MatchCommand, MatchHandle, MatchInbox};
+use crate::sessions::match_handle::{MatchCommand, MatchHandle, MatchInbox, TimedAgent};
 
 /// Maximum number of commands that a loop takes at once.
 const BATCH: usize = 256;
@@ -94,6 +94,7 @@ pub(super) fn agents_of(occupants: &[Occupant]) -> (Vec<Option<TimedAgent>>, Vec
     let split = |occupant: &Occupant| match occupant {
         Occupant::Agent { agent, pace, .. } => (Some((agent.clone(), pace.clone())), None),
         Occupant::Client(session) => (None, Some(session.id.clone())),
+        Occupant::Expected => (None, None),
     };
     occupants.iter().map(split).unzip()
 }

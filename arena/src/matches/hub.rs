@@ -373,6 +373,12 @@ impl Hub {
 }
 
 impl MatchObserver for Arc<Hub> {
+    fn on_start(&self, id: &str) {
+        if let Some(runs) = self.runs() {
+            runs.on_start(id);
+        }
+    }
+
     fn released_with(&self, machine: &MatchMachine) -> Vec<String> {
         let setup = machine.setup();
         match (&setup.run, &setup.pair) {

@@ -334,11 +334,12 @@ impl Hub {
         self.lobby.lock().unplan(id)
     }
 
-    /// Removes the pending matches of a run, and notifies the run's thread.
+    /// Removes the pending matches of a run, and notifies the run's thread. A match that is about to start still starts,
+    /// and the run waits for its end.
     pub fn pause_run(&self, run: &str) {
-        self.lobby.lock().unplan_run(run);
+        let gone = self.lobby.lock().unplan_run(run);
         if let Some(runs) = self.runs() {
-            runs.on_pause(run);
+            gone.iter().for_each(|id| runs.on_removal(id));
         }
     }
 }

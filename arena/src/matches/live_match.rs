@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ludex_env::Seat;
 use ludex_play::machine::interface::{Input, LogRow, MatchSetup, Output};
 use ludex_play::machine::{MatchMachine, Watcher};
+use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::ServerMessage;
 use ludex_protocol::record::{EndReason, Record};
 use ludex_store::{ActRow, EndRow, MatchRow, StoreError, Unkept, Write, text};
@@ -55,6 +56,8 @@ enum PendingCommit {
     Start(OnStored),
     /// Log rows, and the outputs to deliver once the rows are durable.
     Rows(Box<PendingRows>),
+    /// Row of the suspension of the match.
+    Suspension,
 }
 
 struct PendingRows {
@@ -183,6 +186,7 @@ impl LiveMatch {
         on_stored(&self.handle, Ok(()));
         self.agents.enter();
         self.handle.send(MatchCommand::Input(Input::Start));
+        self.context.observer.on_start(self.id());
     }
 
     /// Returns the match's row, if the store does not have it.
@@ -205,18 +209,39 @@ impl LiveMatch {
         let forget = matches!(command, MatchCommand::Forget);
         let suspended = matches!(command, MatchCommand::Suspend) && self.machine.setup().grace_ms.is_none();
         if suspended && !self.machine.is_over() && !self.leaves {
-            self.context.observer.on_suspension(&self.machine);
-            let row = self.machine.suspension(self.context.now());
-            match log_writes(self.id(), self.rows, &[row], None, &[]) {
-                Ok(write) => writes.behind.push(write),
-                Err(error) => tracing::error!(match_id = %self.id(), %error, "storing a suspension failed"),
-            }
-            return self.leave();
+            return self.suspend(writes);
         }
         self.execute(command, writes);
         self.crowd.send_if_due();
         self.crowd.catch_up(&self.machine);
         if self.ended && forget { self.leave() } else { Flow::Stays }
+    }
+
+    /// Stores the suspension. The match leaves once its row is durable, so that nobody continues or ends it before.
+    fn suspend(&mut self, writes: &mut RoundWrites) -> Flow {
+        let row = self.machine.suspension(self.context.now());
+        match log_writes(self.id(), self.rows, &[row], None, &[]) {
+            Ok(group) => {
+                writes.durable.push((self.number, group));
+                self.pending = Some(PendingCommit::Suspension);
+                Flow::Stays
+            }
+            Err(error) => self.on_suspension_stored(Err(&error)),
+        }
+    }
+
+    /// Leaves the event loop. Without the row of the suspension, the time away until now is lost.
+    fn on_suspension_stored(&mut self, result: Result<(), &dyn std::fmt::Display>) -> Flow {
+        if let Err(error) = result {
+            tracing::error!(match_id = %self.id(), %error, "storing a suspension failed");
+        }
+        self.context.observer.on_suspension(&self.machine);
+        self.leave()
+    }
+
+    /// Returns true if the match continues only after its agents have returned, from the store.
+    fn is_suspended(&self) -> bool {
+        self.leaves && !self.machine.is_over()
     }
 
     /// Returns true if the match has ended, and only its record and the acknowledgments of its clients are still needed.
@@ -288,7 +313,8 @@ impl LiveMatch {
     pub(super) fn next_deadline(&self) -> Option<u64> {
         match &self.pending {
             Some(PendingCommit::Rows(pending)) => return pending.retry_at,
-            Some(PendingCommit::Start(_)) => return None,
+            Some(PendingCommit::Start(_) | PendingCommit::Suspension) => return None,
+            None if self.is_suspended() => return None,
             None => {}
         }
         // Rounded up, so that the match is not woken too early.
@@ -309,6 +335,12 @@ impl LiveMatch {
     pub(super) fn on_commit(&mut self, result: Result<(), StoreError>, writes: &mut RoundWrites) -> Flow {
         match (self.pending.take(), result) {
             (None, _) => {}
+            (Some(PendingCommit::Suspension), result) => {
+                let flow = self.on_suspension_stored(result.as_ref().map(|()| ()).map_err(|error| error as _));
+                // None of these commands changes the match anymore.
+                self.handle_backlog(writes);
+                return flow;
+            }
             (Some(PendingCommit::Start(on_stored)), Ok(())) => self.begin(on_stored),
             (Some(PendingCommit::Start(on_stored)), Err(error)) => {
                 on_stored(&self.handle, Err(error));
@@ -411,6 +443,12 @@ impl LiveMatch {
                 self.crowd.enter(Spectator { session, mailbox, to, views, behind: told.is_err() });
             }
             MatchCommand::Unspectate { session } => self.crowd.leave(&session),
+            MatchCommand::Agents(agents) => {
+                if self.agents.provide(agents) {
+                    let asks = self.machine.open_requests().collect();
+                    self.show(asks, 0, None, writes);
+                }
+            }
             MatchCommand::Held(seat, answer) => drop(answer.send(self.machine.resume_entry(seat))),
             MatchCommand::Public(answer) => drop(answer.send(self.machine.public_events())),
             MatchCommand::Picture(at, answer) => drop(answer.send(self.machine.picture_after(Watcher::Public, at))),
@@ -430,6 +468,14 @@ impl LiveMatch {
     }
 
     fn input(&mut self, at: u64, input: Input, heard: Option<Instant>, writes: &mut RoundWrites) {
+        if self.is_suspended() {
+            if let Input::Act { seat, re, .. } | Input::Resign { seat, re } = input {
+                let error = Refusal::new(ErrorCode::MatchOver, "the match is suspended until its agents return");
+                self.put(seat, Some(re), &error.into());
+                self.post();
+            }
+            return;
+        }
         let mut outputs = self.machine.handle(at, input);
         self.ask_quick(&mut outputs);
         self.deliver(outputs, heard, writes);

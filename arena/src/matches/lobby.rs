@@ -29,7 +29,7 @@ pub use self::pending::{PendingMatch, PlannedSeat};
 use self::queue::{Queue, QueueKey};
 pub(super) use self::request::StoredJoin;
 pub use self::request::shows;
-use super::plan::{AgentOptions, MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
+use super::plan::{MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
 use crate::sessions::Session;
 use crate::standing_ladders::StandingLadder;
 
@@ -129,7 +129,6 @@ impl WaitingJoin {
                 spec: None,
             },
             setup,
-            guard: AgentOptions::default(),
             occupant: Occupant::Client(self.session.clone()),
         }
     }
@@ -425,7 +424,7 @@ impl Lobby {
                 plan.setup.known.clone_from(known);
                 plan
             }),
-            PlannedSeat::Agent(opponent, guard) => Some(SeatPlan { guard: *guard, ..server_seat(opponent) }),
+            PlannedSeat::Agent(opponent) => Some(server_seat(opponent)),
         };
         let seats = planned.seats.iter().filter_map(seat).collect();
         let terms = match &planned.kept {
@@ -497,7 +496,6 @@ fn server_seat(o: &Opponent) -> SeatPlan {
     SeatPlan {
         seat: o.record_seat(),
         setup: SeatSetup::default(),
-        guard: AgentOptions::default(),
         occupant: Occupant::Agent { agent: o.agent.clone(), spec: o.spec.to_string(), pace: o.pace.clone() },
     }
 }

@@ -5,7 +5,7 @@ use ludex_referee::suite::starts::Excerpt;
 use ludex_store::{MatchRow, SeatRow, Unkept, text};
 use serde::{Deserialize, Serialize};
 
-use super::plan::{AgentOptions, Occupant, SeatPlan};
+use super::plan::{Occupant, SeatPlan};
 
 /// Data of a running match that become public at its release.
 #[derive(Serialize, Deserialize)]
@@ -49,9 +49,6 @@ pub(super) struct SecretSeat {
     /// Complete spec of the server agent on this seat, if the header does not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) spec: Option<String>,
-    /// Options for the server agent on this seat.
-    #[serde(default, skip_serializing_if = "AgentOptions::is_default")]
-    pub(super) guard: AgentOptions,
 }
 
 impl From<&SeatPlan> for SecretSeat {
@@ -61,7 +58,7 @@ impl From<&SeatPlan> for SecretSeat {
             Occupant::Agent { spec, .. } if plan.seat.spec.as_ref() != Some(spec) => Some(spec.clone()),
             _ => None,
         };
-        SecretSeat { setup: plan.setup.clone(), owner, spec, guard: plan.guard }
+        SecretSeat { setup: plan.setup.clone(), owner, spec }
     }
 }
 

@@ -9,6 +9,9 @@ use ludex_store::Write;
 /// Recipient of the events of running matches. The event loops call it between two steps of their matches, so no method
 /// may block.
 pub(super) trait MatchObserver: Send + Sync {
+    /// Called when a new match has started: its clients are seated, and its first input is queued.
+    fn on_start(&self, id: &str);
+
     /// Returns the matches to release with the end of this match: this match alone, all matches of its pair, or none.
     fn released_with(&self, machine: &MatchMachine) -> Vec<String>;
 

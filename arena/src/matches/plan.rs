@@ -9,7 +9,6 @@ use ludex_play::local::{auto_play_forced, faults_as_infra};
 use ludex_play::machine::interface::{MatchSetup, SeatSetup};
 use ludex_protocol::record::{Clock, RecordSeat};
 use ludex_store::StoredMatch;
-use serde::{Deserialize, Serialize};
 
 use crate::sessions::Session;
 
@@ -24,18 +23,15 @@ pub(super) struct SeatPlan {
     /// Entry in the record header, which is public.
     pub(super) seat: RecordSeat,
     pub(super) setup: SeatSetup,
-    pub(super) guard: AgentOptions,
     pub(super) occupant: Occupant,
 }
 
 /// Options for a server agent in a match of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct AgentOptions {
     /// True if the agent's only legal move is played for it.
-    #[serde(default)]
     pub skips_forced: bool,
     /// True if failures of the agent count as faults of the server.
-    #[serde(default)]
     pub blameless: bool,
 }
 
@@ -45,14 +41,7 @@ impl AgentOptions {
         let agent = if self.blameless { faults_as_infra(agent) } else { agent };
         if self.skips_forced { auto_play_forced(agent) } else { agent }
     }
-
-    pub(super) fn is_default(&self) -> bool {
-        *self == AgentOptions::default()
-    }
 }
-
-/// Server agent with its measured reply time.
-pub(super) type TimedAgent = (Arc<dyn Agent>, Arc<Pace>);
 
 /// Player of a seat.
 pub(super) enum Occupant {
@@ -63,13 +52,15 @@ pub(super) enum Occupant {
         spec: String,
         pace: Arc<Pace>,
     },
+    /// Server agent that the thread of the match's run provides later.
+    Expected,
 }
 
 impl Occupant {
     pub(super) fn session(&self) -> Option<&Arc<Session>> {
         match self {
             Occupant::Client(session) => Some(session),
-            Occupant::Agent { .. } => None,
+            Occupant::Agent { .. } | Occupant::Expected => None,
         }
     }
 }

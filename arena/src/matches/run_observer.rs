@@ -5,17 +5,17 @@ use ludex_protocol::record::Record;
 
 /// Recipient of the events of matches that belong to runs. It also decides who may see them.
 pub trait RunObserver: Send + Sync {
+    /// Called when a match has started.
+    fn on_start(&self, id: &str);
+
     /// Called with the record of each ended match. The end of a match of a run is durable.
     fn on_end(&self, record: &Record);
 
-    /// Called when a match is removed. An unfinished match of a run stays in the store.
+    /// Called when a match, or a pending match of a paused run, is removed. An unfinished match of a run stays in the store.
     fn on_removal(&self, id: &str);
 
     /// Returns true if a run pauses while one of its agents is away. A tournament continues: the agent loses its matches.
     fn waits_for_agents(&self, run: &str) -> bool;
-
-    /// Called when a run pauses: its pending matches are removed.
-    fn on_pause(&self, run: &str);
 
     /// Called when a client has received the reply to its `join` with a ticket.
     fn on_ticket(&self, ticket: &str);

@@ -11,8 +11,7 @@ use ludex_play::machine::interface::{AgentOutcome, Input};
 use ludex_protocol::record::EndReason;
 use tokio::task::AbortHandle;
 
-use super::plan::TimedAgent;
-use crate::sessions::match_handle::{MatchCommand, MatchHandle};
+use crate::sessions::match_handle::{MatchCommand, MatchHandle, TimedAgent};
 
 /// Maximum time reserved for the delivery of an agent's reply. The reserved time is a tenth of the agent's time per
 /// turn, up to this maximum.
@@ -20,7 +19,8 @@ const WAY: Duration = Duration::from_millis(200);
 
 type Reply = Result<MoveReply, AgentError>;
 
-/// Server agents of a match, by seat. They are notified of its start on [`enter`](Self::enter) and, on
+/// Server agents of a match, by seat; `None` for a client, and for an agent that is [provided](ServerAgents::provide)
+/// later. They are notified of its start on [`enter`](Self::enter) and, on
 /// [`leave`](Self::leave) or on drop, of its end.
 pub(super) struct ServerAgents {
     agents: Vec<Option<TimedAgent>>,
@@ -42,6 +42,19 @@ impl ServerAgents {
     pub fn enter(&mut self) {
         self.entered = true;
         self.agents.iter().flatten().for_each(|(agent, _)| agent.enter());
+    }
+
+    /// Seats the missing agents, by seat. Returns false if none was missing.
+    pub fn provide(&mut self, agents: Vec<Option<TimedAgent>>) -> bool {
+        let mut any = false;
+        for (place, agent) in self.agents.iter_mut().zip(agents).filter(|(place, _)| place.is_none()) {
+            if let Some((agent, _)) = agent.as_ref().filter(|_| self.entered) {
+                agent.enter();
+            }
+            any |= agent.is_some();
+            *place = agent;
+        }
+        any
     }
 
     fn agent(&self, seat: Seat) -> Option<&TimedAgent> {

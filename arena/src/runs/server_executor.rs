@@ -23,6 +23,7 @@ use super::enrolment::Enrolment;
 use super::enrolment_state::EnrolmentState;
 use crate::matches::AgentOptions;
 use crate::matches::lobby::{PendingMatch, PlannedSeat};
+use crate::sessions::match_handle::MatchCommand;
 
 /// Interval at which a waiting match checks that its agents are present.
 const PRESENCE: Duration = Duration::from_millis(250);
@@ -50,6 +51,10 @@ impl Executor for ServerExecutor {
             tracing::error!(run = self.book.run(), %error, "playing a match of a run failed");
             None
         })
+    }
+
+    fn is_live(&self, episode: &str) -> bool {
+        self.runs.hub.is_live(episode)
     }
 
     fn slots(&self, player: &str) -> Option<usize> {
@@ -93,10 +98,13 @@ impl ServerExecutor {
         let mut kept = hub.store.episode(&id).await?;
         let under_way = kept.is_some();
         if under_way && !hub.is_live(&id) {
-            // The last row of a suspended match may not be written yet.
-            hub.store.catch_up().await;
+            // The match may have been suspended since the read.
             kept = hub.store.episode(&id).await?;
         }
+        let guards = blameless.iter().map(|&blameless| AgentOptions { skips_forced: asking.skip_forced, blameless });
+        let seats = players.iter().zip(guards).zip(&mut known);
+        let seats: Vec<PlannedSeat> =
+            seats.map(|((player, guard), known)| self.seat(player, guard, std::mem::take(known))).collect();
         match kept {
             Some(StoredMatch { end: Some(end), .. }) => {
                 runs.on_match_gone(&id);
@@ -106,11 +114,6 @@ impl ServerExecutor {
             kept if !hub.is_live(&id) => {
                 let Some(reason) = self.book.stop() else {
                     let kept = kept.map(Arc::new);
-                    let guards =
-                        blameless.iter().map(|&blameless| AgentOptions { skips_forced: asking.skip_forced, blameless });
-                    let seats = players.iter().zip(guards).zip(&mut known);
-                    let seats =
-                        seats.map(|((player, guard), known)| self.seat(player, guard, std::mem::take(known))).collect();
                     let limit = asking.limit.unwrap_or(Duration::from_secs(300));
                     let mut setup = terms(setup, limit, self.grace);
                     setup.header.rated &= self.rated;
@@ -133,7 +136,16 @@ impl ServerExecutor {
                     return Ok(Some(played(broken(setup))));
                 }
             }
-            _ => {}
+            _ => {
+                // A match that was restored after a restart waits for its agents.
+                let agents = seats.into_iter().map(|seat| match seat {
+                    PlannedSeat::Agent(opponent) => Some((opponent.agent, opponent.pace)),
+                    PlannedSeat::Ticket { .. } => None,
+                });
+                if let Some(handle) = hub.handle(&id) {
+                    handle.send(MatchCommand::Agents(agents.collect()));
+                }
+            }
         }
         if under_way && self.book.stop().is_some() {
             self.book.give_up(hub, &id);
@@ -182,7 +194,7 @@ impl ServerExecutor {
         let opponent = self.opponent(player);
         // The run may already have wrapped the agent; wrapping it again has no effect.
         let agent = guard.around(opponent.agent.clone());
-        PlannedSeat::Agent(Opponent { agent, ..opponent }, guard)
+        PlannedSeat::Agent(Opponent { agent, ..opponent })
     }
 
     fn opponent(&self, player: &Participant) -> Opponent {

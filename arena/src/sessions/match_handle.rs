@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use ludex_agents::Agent;
 use ludex_env::Seat;
+use ludex_gym::opponents::Pace;
 use ludex_play::machine::interface::Input;
 use ludex_protocol::message::{MatchEntry, MatchFrame, MatchView, PictureView, ResumedMatch};
 use parking_lot::Mutex;
@@ -11,6 +13,9 @@ use tokio::sync::oneshot;
 
 use super::Session;
 use crate::mailbox::Mailbox;
+
+/// Server agent with its measured reply time.
+pub type TimedAgent = (Arc<dyn Agent>, Arc<Pace>);
 
 /// Command for a match.
 pub enum MatchCommand {
@@ -71,6 +76,8 @@ pub enum MatchCommand {
     /// Notification that a seat's session has ended. A match that waits for absent agents without a time limit is then
     /// suspended and stays in the store. Other matches continue.
     Suspend,
+    /// Server agents of a restored match of a run, by seat, from the thread of the run.
+    Agents(Vec<Option<TimedAgent>>),
     /// Command to pass the match to the store as it is, so that a read of the store finds it.
     Persist(oneshot::Sender<()>),
 }

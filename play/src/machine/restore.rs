@@ -37,8 +37,13 @@ impl MatchMachine {
         // The frames from before the crash are not sent again.
         m.narrate();
         m.out.clear();
-        let asks: Vec<Seat> = (0..m.places.len()).filter(|&s| m.places[s].asked).collect();
-        Ok((m, asks.into_iter().map(Output::Ask).collect()))
+        let asks = m.open_requests().collect();
+        Ok((m, asks))
+    }
+
+    /// Returns the pending requests to in-process agents.
+    pub fn open_requests(&self) -> impl Iterator<Item = Output> {
+        (0..self.places.len()).filter(|&seat| self.places[seat].asked).map(Output::Ask)
     }
 
     /// Restores an ended match from its rows and record, for clients that did not receive the end.

@@ -207,6 +207,7 @@ impl Driver<'_> {
             let mut due = (self.wanted)(&keeper.records, asked)?;
             // A block without matches would stay due forever.
             due.retain(|block| !block.matches.is_empty());
+            self.put_live_first(&mut due, &failed);
             let mut by_part: BTreeMap<usize, usize> = BTreeMap::new();
             due.iter().for_each(|block| *by_part.entry(block.part).or_default() += block.matches.len());
             (keeper.news)(RunNews::Due(&by_part));
@@ -227,6 +228,26 @@ impl Driver<'_> {
                 return Ok((StopReason::Waiting, keeper.records));
             }
         }
+    }
+
+    /// Moves the matches in progress to the front. They occupy the slots of their players until they are played on.
+    fn put_live_first(&self, due: &mut [Block], failed: &HashMap<String, u32>) {
+        for block in &mut *due {
+            let mut matches = std::mem::take(&mut block.matches);
+            matches.sort_by_cached_key(|due| !self.executor.is_live(&self.place(block, due, failed).1));
+            block.matches = matches;
+        }
+        due.sort_by_cached_key(|block| {
+            let first = block.matches.first();
+            !first.is_some_and(|due| self.executor.is_live(&self.place(block, due, failed).1))
+        });
+    }
+
+    /// Returns the key and the episode of a match. `failed` has the matches that must be repeated.
+    fn place(&self, block: &Block, due: &DueMatch, failed: &HashMap<String, u32>) -> (String, String) {
+        let key = key(&self.tables[block.part].id, &block.pairing, block.index, due.turn);
+        let episode = name_of(self.folder.run(), &key, failed.contains_key(&key));
+        (key, episode)
     }
 
     /// Plays blocks on threads and passes the finished matches to `keeper` one by one.
@@ -324,8 +345,7 @@ impl Driver<'_> {
     /// Plays a match; `None` if the executor cannot play at present.
     fn play_match(&self, wave: &Wave, block: &Block, due: &DueMatch) -> Option<FinishedMatch> {
         let table = &self.tables[block.part];
-        let key = key(&table.id, &block.pairing, block.index, due.turn);
-        let episode = name_of(self.folder.run(), &key, wave.failed.contains_key(&key));
+        let (key, episode) = self.place(block, due, wave.failed);
         let before = wave.open.lock().remove(&episode).unwrap_or_default();
         let begun = Instant::now();
         let GameRoster { game, players } = table.room(due.turn);

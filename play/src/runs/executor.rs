@@ -25,6 +25,11 @@ pub trait Executor: Sync {
     /// resumed later.
     fn play(&self, order: MatchJob<'_>) -> Option<PlayedMatch>;
 
+    /// Returns true if the match is in progress although no call of [`play`](Self::play) waits for it, as after a restart.
+    fn is_live(&self, _episode: &str) -> bool {
+        false
+    }
+
     /// Returns the maximum number of concurrent matches of a player, by name; `None`: without limit.
     fn slots(&self, _player: &str) -> Option<usize> {
         None

@@ -225,6 +225,8 @@ impl Hub {
                     let session = self.sessions.get(id);
                     Occupant::Client(session.unwrap_or_else(|| self.lost_session(id, &record.name, owner)))
                 }
+                // The run's thread has the agent with the answers that the run has cached.
+                None if setup.run.is_some() => Occupant::Expected,
                 None => {
                     let secret = secret.seats.get(k);
                     let spec = secret.and_then(|seat| seat.spec.as_ref()).or(record.spec.as_ref());
@@ -232,7 +234,6 @@ impl Hub {
                     // The operator's limits were checked when the match started, and are not checked again.
                     let agents = &self.config.opponents.agents;
                     let agent = agents.build(&spec, &setup.game).map_err(|e| e.to_string())?;
-                    let agent = secret.map(|seat| seat.guard).unwrap_or_default().around(agent);
                     Occupant::Agent { agent, spec, pace: Arc::default() }
                 }
             });

@@ -20,7 +20,7 @@ use crate::matches::event_loop::{NewMatch, NewStart, Origin, agents_of};
 use crate::matches::lobby::{ReservedSeed, StartRollback};
 use crate::matches::match_row::RowDraft;
 use crate::matches::plan::{MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
-use crate::sessions::match_handle::MatchHandle;
+use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 
 /// Interval at which a mirror match checks that its client is present.
 const PRESENCE: Duration = Duration::from_millis(100);
@@ -179,7 +179,7 @@ impl Hub {
     async fn mirror(&self, asked: &RequestedTerms, seats: &[SeatPlan], seed: u64) -> Result<Vec<f64>, Box<Refusal>> {
         let agent = seats.iter().find_map(|s| match &s.occupant {
             Occupant::Agent { agent, .. } => Some(agent.clone()),
-            Occupant::Client(_) => None,
+            Occupant::Client(_) | Occupant::Expected => None,
         });
         let client = seats.iter().find_map(|s| s.occupant.session());
         let Some((agent, client)) = agent.zip(client).filter(|_| asked.mirror) else { return Ok(Vec::new()) };
@@ -221,8 +221,11 @@ impl Hub {
         let handle =
             self.loops.launch(NewMatch { machine, agents, origin: Origin::Stored { rows, first } }, entry, seated);
         self.seat_clients(&handle, occupants);
+        let id = &handle.entry().match_id;
         if over {
-            self.remove_later(&handle.entry().match_id);
+            self.remove_later(id);
+        } else if let Some(runs) = self.runs() {
+            runs.on_start(id);
         }
         handle
     }
@@ -233,6 +236,10 @@ impl Hub {
         self.live.lock().insert(id.clone(), handle.clone());
         for (seat, session) in occupants.iter().enumerate().filter_map(|(seat, o)| Some((seat, o.session()?))) {
             session.take_seat(id, handle, seat);
+            // A session that has ended meanwhile could not suspend the match.
+            if self.sessions.get(&session.id).is_none() {
+                handle.send(MatchCommand::Suspend);
+            }
         }
         if !handle.live() {
             handle.holders().iter().for_each(|session| session.ended(id));

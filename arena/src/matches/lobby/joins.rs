@@ -161,8 +161,8 @@ impl Lobby {
         self.plan.drop_match(id)
     }
 
-    /// Removes the pending matches of a run.
-    pub(in crate::matches) fn unplan_run(&mut self, run: &str) {
-        self.plan.drop_run(run);
+    /// Removes the pending matches of a run, and returns their ids.
+    pub(in crate::matches) fn unplan_run(&mut self, run: &str) -> Vec<String> {
+        self.plan.drop_run(run)
     }
 }

@@ -8,8 +8,6 @@ use ludex_play::machine::interface::MatchSetup;
 use ludex_play::machine::known_answers::KnownAnswers;
 use ludex_store::StoredMatch;
 
-use crate::matches::plan::AgentOptions;
-
 /// Planned match of a run, not started yet.
 pub struct PendingMatch {
     /// Setup of the match. Its seats are filled in when the match starts.
@@ -32,7 +30,7 @@ pub enum PlannedSeat {
         /// Earlier answers of the client, which the host plays again.
         known: KnownAnswers,
     },
-    Agent(Opponent, AgentOptions),
+    Agent(Opponent),
 }
 
 impl PendingMatch {
@@ -40,7 +38,7 @@ impl PendingMatch {
     pub(super) fn tickets(&self) -> BTreeSet<&str> {
         let tickets = self.seats.iter().filter_map(|seat| match seat {
             PlannedSeat::Ticket { ticket, .. } => Some(ticket.as_str()),
-            PlannedSeat::Agent(..) => None,
+            PlannedSeat::Agent(_) => None,
         });
         tickets.collect()
     }
@@ -104,12 +102,10 @@ impl PendingMatches {
         found.and_then(|n| self.take(n)).is_some()
     }
 
-    /// Removes the matches of a run.
-    pub(super) fn drop_run(&mut self, run: &str) {
+    /// Removes the matches of a run, and returns their ids.
+    pub(super) fn drop_run(&mut self, run: &str) -> Vec<String> {
         let of_run = |m: &PendingMatch| m.setup.run.as_deref() == Some(run);
         let gone: Vec<u64> = self.matches.iter().filter(|(_, m)| of_run(m)).map(|(n, _)| *n).collect();
-        for n in gone {
-            self.take(n);
-        }
+        gone.into_iter().filter_map(|n| self.take(n)).map(|m| m.setup.header.episode).collect()
     }
 }
