@@ -82,6 +82,12 @@ pub trait Agent: Send + Sync {
         true
     }
 
+    /// Returns the version of what the spec refers to, for records: for a network, the first digits of the SHA-256 of its
+    /// file. `None` if the spec determines the agent.
+    fn version(&self) -> Option<String> {
+        None
+    }
+
     /// Returns true if [`Agent::act`] blocks on a program, an endpoint or a person. Hosts run such an agent on a
     /// dedicated thread, not in a compute pool.
     fn is_io_bound(&self) -> bool {
@@ -187,6 +193,10 @@ where
 
     fn reproducible(&self) -> bool {
         self.agent.reproducible()
+    }
+
+    fn version(&self) -> Option<String> {
+        self.agent.version()
     }
 
     fn is_io_bound(&self) -> bool {

@@ -77,7 +77,8 @@ pub struct Opponent {
 impl Opponent {
     /// Returns the entry of this agent's seat in the record header.
     pub fn record_seat(&self) -> RecordSeat {
-        record_seat(&self.name, &self.spec)
+        let seat = record_seat(&self.name, &self.spec);
+        RecordSeat { version: self.agent.version().or(seat.version), ..seat }
     }
 }
 

@@ -87,7 +87,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunPart>
             for &who in &who {
                 let entrant = &plan.agents[who];
                 let player = spec_in(plan, at, who).and_then(|spec| {
-                    // Floating-point results differ between processors, so a network is no common reference.
+                    // Floating-point results differ between processors, so networks cannot serve as common references.
                     anyhow::ensure!(
                         entrant.candidate || spec.class() != AgentClass::Network,
                         "expected opponents of a suite without networks"

@@ -29,7 +29,7 @@ pub struct SelfPlayRun {
     pub network: PathBuf,
     pub view: ArrayKind,
     pub settings: SelfPlaySettings,
-    /// Number of games.
+    /// Number of games of all shards together.
     pub games: u64,
     /// Number of games in a shard, which are played at the same time.
     pub shard_games: u64,

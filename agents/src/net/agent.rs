@@ -65,6 +65,10 @@ impl Agent for NetworkAgent {
         false
     }
 
+    fn version(&self) -> Option<String> {
+        Some(self.network.network.short_digest())
+    }
+
     fn needs_history(&self) -> bool {
         self.memory.is_some()
     }

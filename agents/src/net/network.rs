@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_env::{Action, DynState, GameRef, Seat, Viewer};
+use ludex_env::{Action, DynState, GameRef, Seat, Stream, Viewer};
 use ludex_protocol::spec::{Dtype, Spec, TensorSpec, Utility};
 use ndarray::{Array1, Array2, ArrayD, ArrayView1, ArrayView2, ArrayViewMut1, Axis, IxDyn};
 use sha2::{Digest, Sha256};
@@ -25,7 +25,7 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 /// Array of a view that a network reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArrayKind {
-    /// Observation array.
+    /// Observation array, which need not contain the history.
     Tensor,
     /// Array of the perfect-recall information state.
     Info,
@@ -66,7 +66,7 @@ pub struct Network {
     policy: usize,
     /// Index of the values among the outputs.
     value: Option<usize>,
-    /// Recurrent states.
+    /// Recurrent states, in the order of their numbers.
     states: Vec<StateSlot>,
     players: usize,
     utility: Utility,
@@ -108,7 +108,7 @@ impl Network {
 
     fn parse(bytes: &[u8], game: &Spec, kind: ArrayKind) -> Result<Network, String> {
         let onnx = tract_onnx::onnx();
-        let proto = onnx.proto_model_for_read(&mut Cursor::new(bytes)).map_err(|e| format!("not an ONNX file: {e}"))?;
+        let proto = onnx.proto_model_for_read(&mut Cursor::new(bytes)).map_err(|_| "not an ONNX file".to_owned())?;
         let graph = proto.graph.as_ref().ok_or("not an ONNX file: it has no graph")?;
         if let Some(node) = graph.node.iter().find(|node| node.attribute.iter().any(|a| a.g.is_some())) {
             return Err(format!("expected layers without subgraphs, got {}", node.op_type));
@@ -136,6 +136,11 @@ impl Network {
     /// Returns the SHA-256 of the file in hexadecimal digits.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// Returns the first 12 digits of [`Network::digest`].
+    pub fn short_digest(&self) -> String {
+        self.digest.chars().take(12).collect()
     }
 
     /// Returns the array that the network reads.
@@ -222,31 +227,39 @@ impl Network {
         })
     }
 
-    /// Checks the outputs for the initial position, alone and in a batch.
+    /// Checks the outputs for the initial position and for random observations, each alone and all in a batch.
     fn rehearse(&self, game: &GameRef) -> Result<(), String> {
         let array = self.kind.spec(game.spec()).ok_or("the game has no such array")?;
         let mut bytes = vec![0; array.bytes()];
         self.kind.write(&*game.start(), 0, &mut bytes);
-        let mut rows = Array2::zeros((2, self.observation_len()));
+        let mut rng = Stream::from_text("rows of a batch");
+        let mut rows = Array2::from_shape_simple_fn((3, self.observation_len()), || {
+            (array.low + rng.unit() * (array.high - array.low)) as f32
+        });
         self.observe(&bytes, rows.row_mut(0));
-        let states = self.initial_states();
-        let twice: Vec<_> = states.iter().map(|s| ndarray::concatenate![Axis(0), s.view(), s.view()]).collect();
-        let begun = Instant::now();
-        let one = self.evaluate(rows.slice_axis(Axis(0), (0..1).into()), &states).map_err(|e| e.message)?;
-        if begun.elapsed() > MAX_TIME {
-            return Err(format!("expected at most {} s for a position", MAX_TIME.as_secs()));
-        }
-        let two = self.evaluate(rows.view(), &twice).map_err(|e| e.message)?;
+        let initial = self.initial_states();
+        let states: Vec<_> = initial
+            .iter()
+            .map(|state| ndarray::concatenate![Axis(0), state.view(), state.view(), state.view()])
+            .collect();
+        let batch = self.evaluate(rows.view(), &states).map_err(|e| e.message)?;
         let actions = game.spec().actions as usize;
-        if one.policy.ncols() != actions || two.policy.ncols() != actions {
-            return Err(format!("policy: expected {actions} logits per row, got {}", one.policy.ncols()));
+        if batch.policy.ncols() != actions {
+            return Err(format!("policy: expected {actions} logits per row, got {}", batch.policy.ncols()));
         }
-        if let Some(value) = one.value.as_ref().map(Array2::ncols).filter(|&n| n != 1 && n != self.players) {
+        if let Some(value) = batch.value.as_ref().map(Array2::ncols).filter(|&n| n != 1 && n != self.players) {
             return Err(format!("value: expected 1 or {} values per row, got {value}", self.players));
         }
-        let apart = |a: f32, b: f32| (a - b).abs() > 1e-3 * (1.0 + a.abs());
-        if one.policy.row(0).iter().zip(two.policy.row(0)).any(|(&a, &b)| apart(a, b)) {
-            return Err("rows of a batch affect each other; export the network in evaluation mode".to_owned());
+        let apart = |(a, b): (&f32, &f32)| (a - b).abs() > 1e-3 * (1.0 + a.abs());
+        for row in 0..3 {
+            let begun = Instant::now();
+            let alone = self.evaluate(rows.slice_axis(Axis(0), (row..=row).into()), &initial).map_err(|e| e.message)?;
+            if begun.elapsed() > MAX_TIME {
+                return Err(format!("expected at most {} s for a position", MAX_TIME.as_secs()));
+            }
+            if alone.policy.row(0).iter().zip(batch.policy.row(row)).any(apart) {
+                return Err("rows of a batch affect each other; export the network in evaluation mode".to_owned());
+            }
         }
         Ok(())
     }

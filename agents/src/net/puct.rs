@@ -13,7 +13,7 @@
 //! and the visits at the root are summed, as in [`mcts`](crate::search::mcts).
 //!
 //! Source: Silver and others, *A general reinforcement learning algorithm that masters chess, shogi, and Go through
-//! self-play* (2018). The constant `c` is its `c_init`; its growth with the number of visits is left out.
+//! self-play* (2018). The constant `c` is its `c_init`; this search omits its growth with the number of visits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,12 +33,13 @@ use crate::refusal::{bad_spec, does_not_play};
 use crate::spec::AgentSpec;
 
 pub(super) fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    let network = open(spec, "net", game)?;
-    check(&network.network, game).map_err(|why| bad_spec(format!("puct: {why}")).path("net"))?;
     if game.spec().dynamics != Dynamics::Sequential {
         let why = "it has simultaneous moves";
         return Err(does_not_play(spec.name(), &game.spec().game, why, "net plays it without search"));
     }
+    let network = open(spec, "net", game)?;
+    let file = spec.text("net").unwrap_or_default();
+    check(&network.network, game).map_err(|why| bad_spec(format!("net={file}: {why}")).path("net"))?;
     let hidden = game.spec().information == Information::Imperfect;
     Ok(Arc::new(Puct {
         network,
@@ -66,7 +67,7 @@ pub(super) fn check(network: &Network, game: &GameRef) -> Result<(), String> {
     }
     let rows = Array2::zeros((1, network.observation_len()));
     let found = network.evaluate(rows.view(), &[]).map_err(|e| e.message)?;
-    let value = found.value.ok_or("expected a network with the output value")?;
+    let value = found.value.ok_or("expected the outputs policy and value, got policy only")?;
     if !network.values_all_seats(value.ncols()) {
         return Err(format!(
             "expected {} values per row, since one does not determine the others in {}; got {}",
@@ -128,6 +129,10 @@ impl Agent for Puct {
 
     fn reproducible(&self) -> bool {
         false
+    }
+
+    fn version(&self) -> Option<String> {
+        Some(self.network.network.short_digest())
     }
 }
 

@@ -17,10 +17,10 @@ use crate::error::AgentError;
 
 pub use super::tree::TreeSettings;
 
-/// Settings of self-play.
+/// Settings of searches and moves in self-play.
 #[derive(Clone, Copy, Debug)]
 pub struct SelfPlaySettings {
-    /// Simulations per move.
+    /// Number of simulations per move.
     pub sims: u64,
     pub tree: TreeSettings,
     /// Number of moves at the start of a game that are sampled in proportion to the visits; later moves are those with
@@ -58,7 +58,7 @@ pub struct Samples {
     pub seat: Array1<i64>,
 }
 
-/// Error of [`SelfPlay::play`].
+/// Error that ends [`SelfPlay::play`].
 #[derive(Debug, thiserror::Error)]
 pub enum SelfPlayError {
     #[error("self-play was stopped")]
@@ -184,7 +184,7 @@ struct MoveSearch<'a> {
     made: u64,
 }
 
-/// Game in progress.
+/// Game in progress, with the search for its next move.
 struct SelfPlayGame<'a> {
     of: &'a SelfPlay,
     number: u64,

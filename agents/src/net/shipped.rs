@@ -20,6 +20,6 @@ pub(super) fn find(file: &Path) -> Option<Result<&'static [u8], String>> {
     let found = NETWORKS.iter().find(|(known, _)| *known == name);
     Some(found.map(|(_, bytes)| *bytes).ok_or_else(|| {
         let names: Vec<String> = NETWORKS.iter().map(|(name, _)| format!("{PREFIX}{name}")).collect();
-        format!("there is no network of this name; allowed: {}", names.join(", "))
+        format!("expected a network of the program; allowed: {}", names.join(", "))
     }))
 }

@@ -13,7 +13,7 @@ const NOBODY: u8 = u8::MAX;
 /// State of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NodeKind {
-    /// Not visited yet.
+    /// No descent has reached the node.
     Fresh,
     /// Waiting for its evaluation.
     Pending,
@@ -57,7 +57,7 @@ impl Node {
 /// Settings of a tree.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeSettings {
-    /// Exploration constant.
+    /// Constant that multiplies the exploration bonus.
     pub c: f32,
     /// Share of Dirichlet noise in the priors of the root; 0 for none.
     pub noise: f32,
@@ -65,11 +65,11 @@ pub struct TreeSettings {
     pub alpha: Option<f32>,
 }
 
-/// Position to evaluate.
+/// Position that the network must evaluate.
 pub(super) struct Leaf {
     /// Nodes from the root to the leaf.
     path: Vec<u32>,
-    /// Seat to move.
+    /// Seat that moves in the position.
     pub seat: Seat,
     /// Legal actions of the seat, ascending.
     pub legal: Vec<Action>,

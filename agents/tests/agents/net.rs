@@ -40,6 +40,7 @@ fn network_plays_its_preferred_legal_action() {
     // Softmax of the logits 2, 1 and five zeros.
     assert!((probability - 2f64.exp() / (2f64.exp() + 1f64.exp() + 5.0)).abs() < 1e-3, "{probability}");
     assert!(!agent.reproducible() && !agent.needs_history() && !agent.is_io_bound());
+    assert_eq!(agent.version().map(|version| version.len()), Some(12));
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn recurrent_state_follows_the_history_of_each_match() {
         let ask = MoveRequest::on_state(&*state, moves.len() % 2, turn, &legal, AgentKey::Episode(&draw));
         agent.act(&ask.with_history(&past)).unwrap()
     };
-    // Two matches take turns. The agent sits on seat 0 in both, and is asked again after a refusal.
+    // Two interleaved matches with the agent on seat 0, and a second request after a refusal.
     assert_eq!(reply(&[], 0).action(), Some(0));
     assert_eq!(reply(&[0, 6], 1).action(), Some(1));
     assert_eq!(reply(&[0, 5], 1).action(), Some(1));
@@ -131,7 +132,7 @@ fn recurrent_state_follows_the_history_of_each_match() {
     // A history whose previous turn was never asked starts again.
     let lost = reply(&[4, 4, 5, 5], 2);
     assert_eq!((lost.action(), lost.notes.more.get("state_lost")), (Some(0), Some(&true.into())));
-    // Hosts without a history are told.
+    // Without a history, the request fails.
     let start = g.start();
     let legal = start.legal_list(0);
     let ask = MoveRequest::on_state(&*start, 0, 0, &legal, AgentKey::Episode(&draw));
@@ -205,6 +206,7 @@ fn files_that_do_not_fit_are_refused() {
     let shape = shape(&g);
     let fit = || constant(&shape, &logits(&g, &[3]), &[0.0]);
     let other = game("tic_tac_toe");
+    let weights: Vec<f32> = (0..588).map(|i| (i % 5) as f32).collect();
     let cases = [
         (fit().write("fits_connect_four"), &other, "obs: expected shape [N, 2, 3, 3], got [N,"),
         (constant(&shape, &[0.0; 9], &[0.0]).write("nine_actions"), &g, "policy: expected 7 logits per row, got 9"),
@@ -238,6 +240,18 @@ fn files_that_do_not_fit_are_refused() {
                 .node("Softmax", &["obs"], "normalized", &[("axis", 0)])
                 .node("MatMul", &["normalized", "weights"], "policy", &[])
                 .write("rows_interact"),
+            &g,
+            "rows of a batch affect each other",
+        ),
+        (
+            OnnxFile::default()
+                .input("obs", &[0, 84])
+                .output("policy", &[0, 7])
+                .weights("weights", &[84, 7], &weights)
+                .node("ReduceMean", &["obs"], "means", &[("keepdims", 1)])
+                .node("Sub", &["obs", "means"], "centered", &[])
+                .node("MatMul", &["centered", "weights"], "policy", &[])
+                .write("mean_of_rows"),
             &g,
             "rows of a batch affect each other",
         ),

@@ -10,7 +10,7 @@ use tract_onnx::pb::{
     ValueInfoProto, attribute_proto, type_proto,
 };
 
-/// Graph under construction.
+/// Graph of a file under construction.
 #[derive(Default)]
 pub struct OnnxFile(GraphProto);
 

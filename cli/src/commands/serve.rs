@@ -2,7 +2,7 @@
 
 mod log;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,14 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::block_on;
+use ludex_agents::{AgentClass, AgentSpec};
 use ludex_arena::consent::ConsentText;
 use ludex_arena::seasons::SuiteSeasons;
 use ludex_arena::settings::{Humans, PairMode};
 use ludex_arena::standing_ladders::LadderTerms;
 use ludex_arena::suites::Suites;
 use ludex_gym::opponents::{Opponents, SearchLimits};
+use ludex_play::agents_file::{self, AgentSource};
 use ludex_play::runs::evaluation::suite_text;
 use ludex_server::config::{Config, IpNet, RegistrationMode, Retention, TlsFiles};
 use ludex_server::limits;
@@ -201,7 +203,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
         config.tls = Some(TlsFiles { cert: cert.clone(), key: key.clone() });
     }
     let search = SearchLimits { sims: args.max_sims, depth: args.max_depth, nodes: args.max_nodes, ms: args.max_ms };
-    config.opponents = Opponents { named: parse_agents(&args.agents)?, search, ..Opponents::default() };
+    config.opponents = Opponents { named: offered_agents(args)?, search, ..Opponents::default() };
     config.doors = crate::doors();
     config.origins = args.origins.clone();
     config.hosts = args.hosts.clone();
@@ -272,6 +274,42 @@ fn offered_suites(given: &[String]) -> anyhow::Result<Suites> {
     })
 }
 
+/// Returns the agents of `--agent`, and the networks that `agents.toml` of the data folder names. The other agents of the
+/// file may cost money or start programs, so they are offered by `--agent` only.
+fn offered_agents(args: &Args) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut named = parse_agents(&args.agents)?;
+    for entry in agents_file::of_data(&args.data)?.entries {
+        if let AgentSource::Spec(spec) = &entry.source
+            && spec.class() == AgentClass::Network
+        {
+            named.entry(entry.name.clone()).or_insert_with(|| spec.to_string());
+        }
+    }
+    for (name, text) in &named {
+        let spec = AgentSpec::parse(text).with_context(|| format!("--agent {name}"))?;
+        if spec.class() == AgentClass::Network {
+            check_file(&spec).with_context(|| format!("agent {name}"))?;
+        }
+    }
+    Ok(named)
+}
+
+/// Checks that the file of a network can be read. A file that fails for the same reason in all games is at fault, not the
+/// games' shapes.
+fn check_file(spec: &AgentSpec) -> anyhow::Result<()> {
+    let mut reasons = BTreeSet::new();
+    for entry in ludex_games::games() {
+        match spec.build(&ludex_games::load(entry.info.id)?) {
+            Ok(_) => return Ok(()),
+            Err(refusal) => reasons.insert(refusal.message),
+        };
+    }
+    match reasons.pop_first() {
+        Some(reason) if reasons.is_empty() => anyhow::bail!(reason),
+        _ => Ok(()),
+    }
+}
+
 fn parse_agents(agents: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
     let one = |text: &String| {
         let (name, spec) =
@@ -285,7 +323,7 @@ fn parse_agents(agents: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
             ludex_agents::Roster::builtin().get(name).is_none(),
             "--agent: expected a name that no built-in agent has, got {name:?}"
         );
-        ludex_agents::AgentSpec::parse(spec).with_context(|| format!("--agent {name}"))?;
+        AgentSpec::parse(spec).with_context(|| format!("--agent {name}"))?;
         Ok((name.to_owned(), spec.to_owned()))
     };
     agents.iter().map(one).collect()

@@ -32,7 +32,7 @@ impl Participant {
     pub(crate) fn record_seat(&self) -> RecordSeat {
         let kind = kind_of(&self.spec);
         let spec = (self.spec.class() != AgentClass::Remote).then(|| self.spec.to_string());
-        RecordSeat { name: self.name.clone(), spec, kind, ..RecordSeat::default() }
+        RecordSeat { name: self.name.clone(), version: self.agent.version(), spec, kind, ..RecordSeat::default() }
     }
 }
 
