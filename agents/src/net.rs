@@ -45,7 +45,7 @@ use crate::args::{ArgDef, ArgKind};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 
 #[cfg(feature = "onnx")]
-pub use network::{ArrayKind, Evaluation, Network};
+pub use network::{ArrayKind, Network, NetworkOutput};
 
 const FILE: ArgDef =
     ArgDef::new("file", ArgKind::Text, "ONNX file of the network, or `ludex:NAME` for one that is part of the program")

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use hashlink::LruCache;
 use ndarray::{Array2, ArrayView2, Axis};
 
-use super::network::{Evaluation, Network};
+use super::network::{Network, NetworkOutput};
 use crate::error::AgentError;
 
 /// Approximate size of a cache in bytes.
@@ -13,7 +13,7 @@ const CACHE_BYTES: usize = 64 << 20;
 
 /// Cache of a network's outputs by observation.
 ///
-/// Searches of successive moves and games meet the same positions again. Evaluation takes far longer than a lookup.
+/// Searches of successive moves and games meet the same positions again. NetworkOutput takes far longer than a lookup.
 pub(super) struct EvaluationCache {
     rows: LruCache<Box<[u8]>, CachedRow>,
 }
@@ -44,7 +44,12 @@ impl EvaluationCache {
     ///
     /// # Errors
     /// Those of [`Network::evaluate`].
-    pub fn evaluate(&mut self, network: &Network, observations: &[u8], bytes: usize) -> Result<Evaluation, AgentError> {
+    pub fn evaluate(
+        &mut self,
+        network: &Network,
+        observations: &[u8],
+        bytes: usize,
+    ) -> Result<NetworkOutput, AgentError> {
         let mut new: HashMap<&[u8], usize> = HashMap::new();
         let mut places = Vec::with_capacity(observations.len() / bytes.max(1));
         for key in observations.chunks_exact(bytes.max(1)) {
@@ -71,7 +76,7 @@ impl EvaluationCache {
 }
 
 /// Returns the outputs of all rows in order.
-fn gather(places: &[Place], found: Option<&Evaluation>) -> Evaluation {
+fn gather(places: &[Place], found: Option<&NetworkOutput>) -> NetworkOutput {
     let columns = |of: fn(&CachedRow) -> &[f32], new: Option<ArrayView2<'_, f32>>| {
         let rows = places.iter().flat_map(|place| match place {
             Place::Cached(row) => of(row).to_vec(),
@@ -81,7 +86,7 @@ fn gather(places: &[Place], found: Option<&Evaluation>) -> Evaluation {
         let width = flat.len() / places.len().max(1);
         Array2::from_shape_vec((places.len(), width), flat).expect("rows have one length")
     };
-    Evaluation {
+    NetworkOutput {
         policy: columns(|row| &row.policy, found.map(|found| found.policy.view())),
         value: Some(columns(|row| &row.value, found.and_then(|found| found.value.as_ref()).map(|value| value.view()))),
         states: Vec::new(),

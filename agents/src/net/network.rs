@@ -82,7 +82,7 @@ struct StateSlot {
 }
 
 /// Outputs of a network for a batch of N rows.
-pub struct Evaluation {
+pub struct NetworkOutput {
     /// Logits, of shape `[N, A]`.
     pub policy: Array2<f32>,
     /// Values, of shape `[N, 1]` or `[N, P]`.
@@ -184,7 +184,7 @@ impl Network {
         &self,
         observations: ArrayView2<'_, f32>,
         states: &[ArrayD<f32>],
-    ) -> Result<Evaluation, AgentError> {
+    ) -> Result<NetworkOutput, AgentError> {
         let run = || {
             if !self.single || observations.nrows() == 1 {
                 return self.run(observations, states);
@@ -194,7 +194,7 @@ impl Network {
                 let states: Vec<_> = states.iter().map(at).collect();
                 self.run(observations.slice_axis(Axis(0), (i..=i).into()), &states)
             });
-            Ok(Evaluation::concatenate(rows.collect::<TractResult<Vec<_>>>()?))
+            Ok(NetworkOutput::concatenate(rows.collect::<TractResult<Vec<_>>>()?))
         };
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(Ok(evaluation)) if evaluation.is_finite() => Ok(evaluation),
@@ -204,7 +204,7 @@ impl Network {
         }
     }
 
-    fn run(&self, observations: ArrayView2<'_, f32>, states: &[ArrayD<f32>]) -> TractResult<Evaluation> {
+    fn run(&self, observations: ArrayView2<'_, f32>, states: &[ArrayD<f32>]) -> TractResult<NetworkOutput> {
         let n = observations.nrows();
         let mut inputs: TVec<TValue> = tvec![Tensor::default().into(); self.states.len() + 1];
         let shaped = observations.to_shape(row_shape(n, &self.shape))?.into_owned();
@@ -220,7 +220,7 @@ impl Network {
             let columns = flat.len() / n;
             Ok(flat.into_shape_with_order((n, columns))?)
         };
-        Ok(Evaluation {
+        Ok(NetworkOutput {
             policy: matrix(self.policy)?,
             value: self.value.map(matrix).transpose()?,
             states: self.states.iter().map(|slot| array(slot.output)).collect::<TractResult<_>>()?,
@@ -284,7 +284,7 @@ impl Network {
     }
 }
 
-impl Evaluation {
+impl NetworkOutput {
     fn is_finite(&self) -> bool {
         let finite = |array: &Array2<f32>| array.iter().all(|x| x.is_finite());
         finite(&self.policy) && self.value.as_ref().is_none_or(finite)
@@ -294,14 +294,14 @@ impl Evaluation {
     ///
     /// # Panics
     /// Panics if `parts` is empty or from different networks.
-    fn concatenate(parts: Vec<Evaluation>) -> Evaluation {
+    fn concatenate(parts: Vec<NetworkOutput>) -> NetworkOutput {
         let policy: Vec<_> = parts.iter().map(|part| part.policy.view()).collect();
         let values: Option<Vec<_>> = parts.iter().map(|part| part.value.as_ref().map(|value| value.view())).collect();
         let states = (0..parts[0].states.len()).map(|k| {
             let states: Vec<_> = parts.iter().map(|part| part.states[k].view()).collect();
             ndarray::concatenate(Axis(0), &states).expect("states of one network have one shape")
         });
-        Evaluation {
+        NetworkOutput {
             policy: ndarray::concatenate(Axis(0), &policy).expect("rows have one length"),
             value: values.map(|values: Vec<_>| ndarray::concatenate(Axis(0), &values).expect("rows have one length")),
             states: states.collect(),
@@ -309,9 +309,9 @@ impl Evaluation {
     }
 
     /// Splits off the rows `range`.
-    pub(super) fn rows(&self, range: std::ops::Range<usize>) -> Evaluation {
+    pub(super) fn rows(&self, range: std::ops::Range<usize>) -> NetworkOutput {
         let slice = ndarray::Slice::from(range);
-        Evaluation {
+        NetworkOutput {
             policy: self.policy.slice_axis(Axis(0), slice).to_owned(),
             value: self.value.as_ref().map(|value| value.slice_axis(Axis(0), slice).to_owned()),
             states: self.states.iter().map(|state| state.slice_axis(Axis(0), slice).to_owned()).collect(),

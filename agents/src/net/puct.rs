@@ -24,9 +24,9 @@ use ludex_protocol::spec::{Dynamics, Information};
 use ndarray::{Array1, Array2, Axis};
 
 use super::agent::{choose, legal, rounded, unscaled};
-use super::network::{Evaluation, Network};
+use super::network::{Network, NetworkOutput};
 use super::shared::{SharedNetwork, open};
-use super::tree::{Descent, Leaf, RootAction, Tree, TreeSettings};
+use super::tree::{Descent, Leaf, PuctSettings, RootAction, Tree};
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::refusal::{bad_spec, does_not_play};
@@ -48,7 +48,7 @@ pub(super) fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, 
         leaves: spec.int("leaves").unwrap_or(1) as usize,
         worlds: if hidden { spec.int("worlds").unwrap_or(1) } else { 1 },
         temperature: spec.number("temperature").unwrap_or(0.0),
-        tree: TreeSettings {
+        tree: PuctSettings {
             c: spec.number("c").unwrap_or(1.25) as f32,
             noise: spec.number("noise").unwrap_or(0.0) as f32,
             alpha: spec.number("alpha").map(|alpha| alpha as f32),
@@ -87,7 +87,7 @@ struct Puct {
     leaves: usize,
     worlds: u64,
     temperature: f64,
-    tree: TreeSettings,
+    tree: PuctSettings,
     /// Least and greatest return of the game.
     bounds: (f64, f64),
 }
@@ -111,7 +111,7 @@ impl Agent for Puct {
             let until =
                 end.map(|end| start + end.saturating_duration_since(start).mul_f64((w + 1) as f64 / worlds as f64));
             let budget = ask.budget().with_deadline(until);
-            let mut search = Search::new(ask.view().world(&mut rng), self.tree, &self.network.network);
+            let mut search = PuctSearch::new(ask.view().world(&mut rng), self.tree, &self.network.network);
             let made = self.search(&mut search, share, budget, &mut rng)?;
             cut |= made < share && own != end;
             sims += made;
@@ -140,7 +140,7 @@ impl Puct {
     /// Runs up to `sims` simulations and returns their number, which is less if the time ends or the tree is full.
     fn search(
         &self,
-        search: &mut Search<'_>,
+        search: &mut PuctSearch<'_>,
         sims: u64,
         budget: Budget<'_>,
         rng: &mut Stream,
@@ -170,7 +170,7 @@ impl Puct {
 }
 
 /// Search of one position, with the observations of its leaves.
-pub(super) struct Search<'a> {
+pub(super) struct PuctSearch<'a> {
     pub tree: Tree,
     network: &'a Network,
     /// Observations of the leaves since the last evaluation, in the form of the game's array, row by row.
@@ -181,16 +181,16 @@ pub(super) struct Search<'a> {
     values: Vec<f32>,
 }
 
-impl<'a> Search<'a> {
-    pub fn new(root: Box<dyn DynState>, settings: TreeSettings, network: &'a Network) -> Self {
+impl<'a> PuctSearch<'a> {
+    pub fn new(root: Box<dyn DynState>, settings: PuctSettings, network: &'a Network) -> Self {
         let bytes = network.kind().spec(root.spec()).map_or(0, |array| array.bytes());
         let values = vec![0.0; root.spec().players as usize];
-        Search { tree: Tree::new(root, settings), network, rows: Vec::new(), bytes, values }
+        PuctSearch { tree: Tree::new(root, settings), network, rows: Vec::new(), bytes, values }
     }
 
     /// Descends once, and adds the observation of a leaf.
     pub fn descend(&mut self, rng: &mut Stream) -> Descent {
-        let Search { tree, network, rows, bytes, .. } = self;
+        let PuctSearch { tree, network, rows, bytes, .. } = self;
         tree.descend(rng, &mut |state: &dyn DynState, seat: Seat| {
             let from = rows.len();
             rows.resize(from + *bytes, 0);
@@ -214,7 +214,7 @@ impl<'a> Search<'a> {
     }
 
     /// Expands a leaf by row `i` of its evaluation.
-    pub fn expand(&mut self, leaf: &Leaf, found: &Evaluation, i: usize, rng: &mut Stream) {
+    pub fn expand(&mut self, leaf: &Leaf, found: &NetworkOutput, i: usize, rng: &mut Stream) {
         let priors = found.probabilities(i, &leaf.legal);
         if let Some(value) = &found.value {
             self.network.seat_values(value.index_axis(Axis(0), i), leaf.seat, &mut self.values);

@@ -13,7 +13,14 @@ const MAX_STATES: usize = 4_096;
 /// States after earlier turns, by the history that the seat had observed at these turns.
 ///
 /// The history determines the observations and thereby the state, so episodes with equal histories share their states.
-pub(super) struct StateMemory(Mutex<LruCache<Key, (u32, Vec<ArrayD<f32>>)>>);
+pub(super) struct StateMemory(Mutex<LruCache<Key, TurnStates>>);
+
+/// States after a turn.
+struct TurnStates {
+    /// Number of the seat's earlier turns.
+    turn: u32,
+    states: Vec<ArrayD<f32>>,
+}
 
 impl StateMemory {
     pub fn new() -> Self {
@@ -26,13 +33,13 @@ impl StateMemory {
         let keys: Vec<Key> = prefix_keys(ask.seat, past).collect();
         let mut stored = self.0.lock();
         let mut shorter = keys.iter().rev().skip(1);
-        shorter.find_map(|key| stored.get(key).filter(|(turn, _)| *turn == last).map(|(_, states)| states.clone()))
+        shorter.find_map(|key| stored.get(key).filter(|after| after.turn == last).map(|after| after.states.clone()))
     }
 
     /// Stores the states after this turn.
     pub fn insert(&self, ask: &MoveRequest<'_>, past: &[ObservedMove], states: Vec<ArrayD<f32>>) {
         if let Some(key) = prefix_keys(ask.seat, past).last() {
-            self.0.lock().insert(key, (ask.turn, states));
+            self.0.lock().insert(key, TurnStates { turn: ask.turn, states });
         }
     }
 }

@@ -11,18 +11,18 @@ use ndarray::{Array1, Array2};
 use super::agent::choose;
 use super::cache::EvaluationCache;
 use super::network::Network;
-use super::puct::{Search, check};
+use super::puct::{PuctSearch, check};
 use super::tree::{Descent, Leaf, scaled};
 use crate::error::AgentError;
 
-pub use super::tree::TreeSettings;
+pub use super::tree::PuctSettings;
 
 /// Settings of searches and moves in self-play.
 #[derive(Clone, Copy, Debug)]
 pub struct SelfPlaySettings {
     /// Number of simulations per move.
     pub sims: u64,
-    pub tree: TreeSettings,
+    pub tree: PuctSettings,
     /// Number of moves at the start of a game that are sampled in proportion to the visits; later moves are those with
     /// the most visits.
     pub explore: u32,
@@ -177,7 +177,7 @@ struct Position {
 /// Search for the move of a position.
 struct MoveSearch<'a> {
     position: Position,
-    search: Search<'a>,
+    search: PuctSearch<'a>,
     /// Number of states searched before this one.
     world: u64,
     /// Simulations in this state so far.
@@ -247,7 +247,7 @@ impl<'a> SelfPlayGame<'a> {
         let legal = self.state.legal_list(seat);
         let visits = Array1::zeros(legal.len());
         let position = Position { observation, seat, legal, visits };
-        let search = Search::new(self.world(seat), self.of.settings.tree, &self.of.network);
+        let search = PuctSearch::new(self.world(seat), self.of.settings.tree, &self.of.network);
         Some(MoveSearch { position, search, world: 0, made: 0 })
     }
 
@@ -279,7 +279,7 @@ impl<'a> SelfPlayGame<'a> {
                     return None;
                 }
                 of.made = 0;
-                of.search = Search::new(self.world(of.position.seat), tree, &self.of.network);
+                of.search = PuctSearch::new(self.world(of.position.seat), tree, &self.of.network);
             }
             of.made += 1;
             if let Descent::Leaf(leaf) = of.search.descend(&mut self.rng) {
@@ -289,7 +289,7 @@ impl<'a> SelfPlayGame<'a> {
     }
 
     /// Adds the evaluation of the pending leaf: row `i` of `found`.
-    fn supply(&mut self, leaf: &Leaf, found: &super::Evaluation, i: usize) {
+    fn supply(&mut self, leaf: &Leaf, found: &super::NetworkOutput, i: usize) {
         if let Some(search) = &mut self.search {
             search.search.expand(leaf, found, i, &mut self.rng);
         }

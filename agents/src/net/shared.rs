@@ -10,7 +10,7 @@ use ludex_protocol::Refusal;
 use ndarray::{Array2, ArrayD, Axis};
 use parking_lot::{Condvar, Mutex};
 
-use super::network::{ArrayKind, Evaluation, Network};
+use super::network::{ArrayKind, Network, NetworkOutput};
 use super::shipped;
 use crate::error::AgentError;
 use crate::refusal::bad_value;
@@ -32,7 +32,7 @@ pub(super) struct SharedNetwork {
 struct Queue {
     next: u64,
     waiting: BTreeMap<u64, Request>,
-    results: HashMap<u64, Result<Evaluation, AgentError>>,
+    results: HashMap<u64, Result<NetworkOutput, AgentError>>,
     is_running: bool,
 }
 
@@ -51,7 +51,7 @@ impl SharedNetwork {
     ///
     /// # Errors
     /// Those of [`Network::evaluate`].
-    pub fn evaluate(&self, observations: Array2<f32>, states: Vec<ArrayD<f32>>) -> Result<Evaluation, AgentError> {
+    pub fn evaluate(&self, observations: Array2<f32>, states: Vec<ArrayD<f32>>) -> Result<NetworkOutput, AgentError> {
         let mut queue = self.queue.lock();
         let own = queue.next;
         queue.next += 1;
@@ -76,7 +76,7 @@ impl SharedNetwork {
     }
 
     /// Evaluates requests in one batch.
-    fn run(&self, requests: Vec<(u64, Request)>) -> Vec<(u64, Result<Evaluation, AgentError>)> {
+    fn run(&self, requests: Vec<(u64, Request)>) -> Vec<(u64, Result<NetworkOutput, AgentError>)> {
         let rows: Vec<_> = requests.iter().map(|(_, request)| request.observations.view()).collect();
         let rows = ndarray::concatenate(Axis(0), &rows).expect("observations have one length");
         let count = requests.first().map_or(0, |(_, request)| request.states.len());

@@ -56,7 +56,7 @@ impl Node {
 
 /// Settings of a tree.
 #[derive(Clone, Copy, Debug)]
-pub struct TreeSettings {
+pub struct PuctSettings {
     /// Constant that multiplies the exploration bonus.
     pub c: f32,
     /// Share of Dirichlet noise in the priors of the root; 0 for none.
@@ -95,7 +95,7 @@ pub(super) struct RootAction {
 
 /// Tree of one search.
 pub(super) struct Tree {
-    settings: TreeSettings,
+    settings: PuctSettings,
     root: Box<dyn DynState>,
     work: Box<dyn DynState>,
     nodes: Vec<Node>,
@@ -107,7 +107,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Creates a tree that contains only the root.
-    pub fn new(root: Box<dyn DynState>, settings: TreeSettings) -> Self {
+    pub fn new(root: Box<dyn DynState>, settings: PuctSettings) -> Self {
         let players = root.spec().players as usize;
         Tree {
             settings,

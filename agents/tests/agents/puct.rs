@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use ludex_agents::net::self_play::{SelfPlay, SelfPlayError, SelfPlaySettings, TreeSettings};
+use ludex_agents::net::self_play::{PuctSettings, SelfPlay, SelfPlayError, SelfPlaySettings};
 use ludex_agents::net::{ArrayKind, Network};
 use ludex_agents::{ask, build};
 use ludex_env::{Draw, GameRef};
@@ -54,16 +54,17 @@ fn priors_and_values_of_the_network_count() {
 fn search_beats_random_in_all_kinds_of_games() {
     // Chance, three seats with a value for each, hidden information. Without knowledge, only the ends of games count.
     let cases = [
-        ("connect_four", 0.5),
-        ("pig(winscore=8)", 0.1),
-        ("pig(players=3,winscore=8)", 0.1),
-        ("kuhn_poker", 0.0),
-        ("leduc_poker", 0.3),
-        ("nim", 0.5),
+        ("connect_four", 60, 0.5),
+        ("pig(winscore=8)", 60, 0.1),
+        ("pig(players=3,winscore=8)", 60, 0.1),
+        // The simulations are divided over sampled states.
+        ("kuhn_poker", 800, 0.0),
+        ("leduc_poker", 800, 0.0),
+        ("nim", 60, 0.5),
     ];
-    for (name, least) in cases {
+    for (name, sims, least) in cases {
         let g = game(name);
-        let (spec, players) = (puct(&g, "sims=60"), g.spec().players as usize);
+        let (spec, players) = (puct(&g, &format!("sims={sims}")), g.spec().players as usize);
         let mut sum = 0.0;
         for seat in 0..players {
             let specs: Vec<&str> = (0..players).map(|k| if k == seat { &*spec } else { "random" }).collect();
@@ -110,7 +111,7 @@ fn games_and_networks_without_support_are_refused() {
 
 fn self_play(g: &GameRef, seed: u64) -> SelfPlay {
     let network = Network::load(&ignorant(g), g, ArrayKind::Tensor).unwrap();
-    let tree = TreeSettings { c: 1.25, noise: 0.25, alpha: None };
+    let tree = PuctSettings { c: 1.25, noise: 0.25, alpha: None };
     SelfPlay::new(network, g.clone(), SelfPlaySettings { sims: 24, tree, explore: 10, worlds: 4, seed }).unwrap()
 }
 

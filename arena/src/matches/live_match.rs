@@ -226,13 +226,13 @@ impl LiveMatch {
                 self.pending = Some(PendingCommit::Suspension);
                 Flow::Stays
             }
-            Err(error) => self.on_suspension_stored(Err(&error)),
+            Err(error) => self.end_suspension(Some(&error)),
         }
     }
 
-    /// Leaves the event loop. Without the row of the suspension, the time away until now is lost.
-    fn on_suspension_stored(&mut self, result: Result<(), &dyn std::fmt::Display>) -> Flow {
-        if let Err(error) = result {
+    /// Leaves the event loop. If storing the suspension failed, the time away until now is lost.
+    fn end_suspension(&mut self, failure: Option<&dyn std::fmt::Display>) -> Flow {
+        if let Some(error) = failure {
             tracing::error!(match_id = %self.id(), %error, "storing a suspension failed");
         }
         self.context.observer.on_suspension(&self.machine);
@@ -336,7 +336,7 @@ impl LiveMatch {
         match (self.pending.take(), result) {
             (None, _) => {}
             (Some(PendingCommit::Suspension), result) => {
-                let flow = self.on_suspension_stored(result.as_ref().map(|()| ()).map_err(|error| error as _));
+                let flow = self.end_suspension(result.as_ref().err().map(|error| error as &dyn std::fmt::Display));
                 // None of these commands changes the match anymore.
                 self.handle_backlog(writes);
                 return flow;

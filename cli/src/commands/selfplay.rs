@@ -67,7 +67,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     use std::time::Instant;
 
     use ludex_agents::net::ArrayKind;
-    use ludex_agents::net::self_play::{SelfPlaySettings, TreeSettings};
+    use ludex_agents::net::self_play::{PuctSettings, SelfPlaySettings};
     use ludex_play::self_play::SelfPlayRun;
 
     use super::print;
@@ -85,7 +85,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         },
         settings: SelfPlaySettings {
             sims: args.sims,
-            tree: TreeSettings { c: args.c, noise: args.noise, alpha: args.alpha },
+            tree: PuctSettings { c: args.c, noise: args.noise, alpha: args.alpha },
             explore: args.explore,
             worlds: args.worlds,
             seed: args.seed,
