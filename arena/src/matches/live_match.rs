@@ -217,7 +217,7 @@ impl LiveMatch {
         if self.ended && forget { self.leave() } else { Flow::Stays }
     }
 
-    /// Stores the suspension. The match leaves once its row is durable, so that nobody continues or ends it before.
+    /// Stores the suspension. The match leaves once its row is durable, so that no other command continues or ends it first.
     fn suspend(&mut self, writes: &mut RoundWrites) -> Flow {
         let row = self.machine.suspension(self.context.now());
         match log_writes(self.id(), self.rows, &[row], None, &[]) {

@@ -90,7 +90,8 @@ def train(plan: Plan, minutes: float, seed: int, folder: Path) -> list[Path]:
         begun = time.monotonic()
         try:
             for quarter in (1, 2, 3):
-                while process.poll() is None and time.monotonic() < begun + minutes * 15 * quarter:
+                end = begun + minutes * 15 * quarter
+                while time.monotonic() < end and process.poll() is None:
                     time.sleep(0.2)
                 if file.exists():
                     snapshots.append(folder / f"policy-{quarter}.onnx")
@@ -212,7 +213,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def write(rows: list[dict[str, Any]], page: Path) -> None:
-    """Replace the table between the marks of the page, and the picture beside it."""
+    """Replace the table between the marks of the page, and its picture."""
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)

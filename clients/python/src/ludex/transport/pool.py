@@ -146,7 +146,9 @@ def _pairs(
     urls = [url] if isinstance(url, str) else list(url)
     if not urls:
         raise LudexError("bad_field", "url: expected at least one server URL, got none", path="url")
-    tokens = [token] * len(urls) if token is None or isinstance(token, str) else list(token)
+    if token is None or isinstance(token, str):
+        token = [token] * len(urls)
+    tokens = list(token)
     if len(tokens) != len(urls):
         raise ValueError(f"token: expected {len(urls)}, one per server, got {len(tokens)}")
     return list(zip(urls, tokens, strict=True))
