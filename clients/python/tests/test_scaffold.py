@@ -53,7 +53,7 @@ def test_scaffold_keeps_memory_and_reports_usage(program: str, tmp_path: Path) -
     # Notes of early matches are part of later prompts.
     noted = (memory / "notes.txt").read_text().splitlines()
     late = [json.loads(file.read_text())["talk"][0]["content"] for file in memory.glob("*.json")]
-    assert any(f"- {noted[0]}" in system for system in late)
+    assert any(f"- {note}" in system for note in noted for system in late)
 
     lines = (tmp_path / "ludex-data/runs/scaffold/episodes.jsonl").read_text().splitlines()
     records: dict[str, Any] = {record["episode"]: record for record in map(json.loads, lines)}
