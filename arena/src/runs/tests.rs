@@ -43,7 +43,7 @@ struct Plane {
     runs: Arc<Runs>,
 }
 
-/// Connected client.
+/// Client with its session and its mailbox.
 struct Agent {
     session: Arc<Session>,
     inbox: mpsc::Receiver<MailboxItem>,
