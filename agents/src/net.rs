@@ -9,7 +9,7 @@
 //! | output `value` | `f32` `[N]`, `[N, 1]` or `[N, P]` | expected return, scaled so that -1 and 1 are the bounds of the game's returns; P values begin with the observing seat and continue in seat order |
 //! | input `state_K`, output `next_state_K` | `f32` `[N, ...]` | recurrent state, zeros at the start of an episode |
 //!
-//! A file with one input, or one output, may name it as it likes. `value` is required by [`puct`] only. One value is
+//! A file with one input, or one output, may name it as it likes. `value` is required by `puct` only. One value is
 //! enough if the other seats' values follow from it: a game with one seat, a zero-sum game of two, or identical
 //! returns.
 //!

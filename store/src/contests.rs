@@ -1,9 +1,8 @@
 //! Reads of runs, of seasons, and of the standings of ladders.
 
-use rusqlite::Row;
-
-use super::read::Query;
+use super::engine::Query;
 use super::rows::{RunRow, SeasonRow, StandingRow};
+use super::value::Row;
 use super::{Store, StoreError};
 
 const RUN: &str = "SELECT name, suite, season, hidden, ended_ms, body FROM runs";
@@ -50,7 +49,7 @@ impl Store {
     ///
     /// Those of [`running`](Self::running).
     pub async fn old_runs(&self, before_ms: i64) -> Result<Vec<String>, StoreError> {
-        self.all(old(before_ms), |row| row.get(0)).await
+        self.all(old(before_ms), Row::take).await
     }
 
     /// Returns the seasons of a contest that have begun, in order of name.
@@ -61,8 +60,8 @@ impl Store {
     pub async fn seasons(&self, contest: &str) -> Result<Vec<SeasonRow>, StoreError> {
         let mut query = Query::new("SELECT contest, name, frozen_ms, body FROM seasons");
         query.and(" WHERE contest = ? ORDER BY name", contest.to_owned());
-        let row = |row: &Row<'_>| {
-            Ok(SeasonRow { contest: row.get(0)?, name: row.get(1)?, frozen_ms: row.get(2)?, body: row.get(3)? })
+        let row = |row: &mut Row| {
+            Ok(SeasonRow { contest: row.take()?, name: row.take()?, frozen_ms: row.take()?, body: row.take()? })
         };
         self.all(query, row).await
     }
@@ -76,7 +75,7 @@ impl Store {
         let mut query = Query::new("SELECT agent, owner, body FROM standings");
         query.and(" WHERE contest = ?", contest.to_owned());
         query.and(" AND season = ? ORDER BY agent", season.to_owned());
-        let row = |row: &Row<'_>| Ok(StandingRow { agent: row.get(0)?, owner: row.get(1)?, body: row.get(2)? });
+        let row = |row: &mut Row| Ok(StandingRow { agent: row.take()?, owner: row.take()?, body: row.take()? });
         self.all(query, row).await
     }
 }
@@ -106,14 +105,14 @@ fn old(before_ms: i64) -> Query {
     query
 }
 
-fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+fn run(row: &mut Row) -> Result<RunRow, StoreError> {
     Ok(RunRow {
-        name: row.get(0)?,
-        suite: row.get(1)?,
-        season: row.get(2)?,
-        hidden: row.get(3)?,
-        ended_ms: row.get(4)?,
-        body: row.get(5)?,
+        name: row.take()?,
+        suite: row.take()?,
+        season: row.take()?,
+        hidden: row.take()?,
+        ended_ms: row.take()?,
+        body: row.take()?,
     })
 }
 
@@ -173,7 +172,7 @@ mod tests {
             (finished(Some(["quick", "autumn"]), "r1", 5), "runs_season"),
             (old(5), "runs_ended"),
         ] {
-            let plan = store.all(query.explained(), |row| row.get::<_, String>(3)).await.unwrap().join("; ");
+            let plan = store.plan(query).await.join("; ");
             assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{index}: {plan}");
         }
         store.close().await.unwrap();

@@ -1,6 +1,6 @@
 //! Errors of the store, with remedies for operators.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Reason for a failed operation of the store.
@@ -8,47 +8,77 @@ use std::sync::Arc;
 /// The error is cloneable, since one failed transaction is reported to every waiting caller.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "`path` is the file or the directory, and `why` the cause")]
+#[allow(missing_docs, reason = "`place` is the file, the directory or the database, and `why` the cause")]
 pub enum StoreError {
-    /// Another server owns the data directory.
-    #[error("{path} is in use by another ludex server{}; stop it, or choose another folder with --data", .pid.map(|p| format!(" (process {p})")).unwrap_or_default())]
-    Locked {
-        path: PathBuf,
-        /// Process id of the owner, if readable.
-        pid: Option<u32>,
+    /// Text that is no location of a store.
+    #[error("expected the location of a store, got {got:?}; allowed: sqlite:PATH, postgres://USER@HOST/DATABASE")]
+    Location {
+        /// Text without the password.
+        got: String,
     },
-    /// The directory contains no store.
-    #[error("expected a ludex store in {path}; check --data, or start a server there first")]
-    Missing { path: PathBuf },
+    /// A location that this build does not support.
+    #[error("{place}: this program is built without PostgreSQL; build it with --features postgres")]
+    Unsupported { place: String },
+    /// Another server owns the store.
+    #[error("{place} is in use by another ludex server{}; stop it, or choose another store with --data or --store", .owner.as_ref().map(|owner| format!(" ({owner})")).unwrap_or_default())]
+    Locked {
+        place: String,
+        /// Process or node that owns the store, if readable.
+        owner: Option<String>,
+    },
+    /// The directory or the database contains no store.
+    #[error("expected a ludex store in {place}; check --data and --store, or start a server there first")]
+    Missing { place: String },
     /// The file is not a database, or belongs to another program.
-    #[error("{path} is not a ludex store; move it away or choose another folder with --data")]
-    Foreign { path: PathBuf },
-    /// The file was written by a different version of ludex.
+    #[error("{place} is not a ludex store; move it away or choose another place with --data or --store")]
+    Foreign { place: String },
+    /// A different version of ludex wrote the store.
     #[error(
-        "{path}: expected store version {known}, got {found}; use the ludex version that wrote the store, or choose another folder with --data"
+        "{place}: expected store version {known}, got {found}; use the ludex version that wrote the store, or choose another store with --data or --store"
     )]
     Version {
-        path: PathBuf,
-        /// Version of the file.
+        place: String,
+        /// Version of the store.
         found: u32,
         /// Version of this program.
         known: u32,
     },
     /// The file is damaged.
-    #[error("{path} is damaged ({message}); restore it from a backup, or move it away to start afresh")]
+    #[error("{place} is damaged ({message}); restore it from a backup, or move it away to start afresh")]
     Corrupt {
-        path: PathBuf,
-        /// Error text of SQLite.
+        place: String,
+        /// Error text of the database.
         message: String,
     },
     /// The file is empty, so its content is lost.
     #[error(
-        "{path} is empty (0 bytes); restore it from a backup, or remove it to start afresh, without tokens and records"
+        "{place} is empty (0 bytes); restore it from a backup, or remove it to start afresh, without tokens and records"
     )]
-    Empty { path: PathBuf },
+    Empty { place: String },
+    /// The store already has data, and a restore would mix them with others.
+    #[error("expected an empty database, got {place}, which has a store")]
+    NotEmpty { place: String },
     /// The disk is full; no part of the failed write was stored.
-    #[error("no disk space left for {path}; free some space")]
-    Full { path: PathBuf },
+    #[error("no disk space left for {place}; free some space")]
+    Full { place: String },
+    /// The database acknowledges commits that a failure may undo.
+    #[error("{place}: {message}")]
+    NotDurable {
+        place: String,
+        /// Setting, and the remedy.
+        message: String,
+    },
+    /// The database did not answer for a long time. Whether the last writes are stored is unknown; the next owner of the
+    /// store finds out.
+    #[error("{place} cannot be reached: {message}")]
+    Unreachable {
+        place: String,
+        /// Text of the last error.
+        message: String,
+    },
+    /// Another server has taken over the store, so this one must not write any more.
+    #[error("{place} was taken over by another ludex server")]
+    Lost { place: String },
     /// A write of a row that already exists, or of a row that refers to a missing row.
     #[error("the write conflicts with stored data: {message}")]
     Conflict {
@@ -77,41 +107,29 @@ pub enum StoreError {
         message: String,
     },
     /// Error of the file system.
-    #[error("{path}: {why}")]
+    #[error("{place}: {why}")]
     Io {
-        path: PathBuf,
+        place: String,
         /// Error of the operating system.
         why: Arc<std::io::Error>,
     },
-    /// Any other SQLite error.
-    #[error("{path}: {why}")]
-    Sql { path: PathBuf, why: Arc<rusqlite::Error> },
+    /// Any other error of the database.
+    #[error("{place}: {why}")]
+    Sql { place: String, why: Arc<dyn std::error::Error + Send + Sync> },
 }
 
 impl StoreError {
     /// Converts a file system error at `path`; a full disk is [`StoreError::Full`].
     pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
-        let path = path.to_owned();
+        let place = path.display().to_string();
         match source.kind() {
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full { path },
-            _ => Self::Io { path, why: Arc::new(source) },
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full { place },
+            _ => Self::Io { place, why: Arc::new(source) },
         }
     }
 
-    /// Converts an SQLite error for the file at `path` according to the error's primary result code
-    /// (<https://www.sqlite.org/rescode.html>).
-    pub(super) fn sql(path: &Path, source: rusqlite::Error) -> Self {
-        use rusqlite::ErrorCode;
-        let path = path.to_owned();
-        match (source.sqlite_error_code(), &source) {
-            (_, rusqlite::Error::FromSqlConversionFailure(_, _, why)) => {
-                Self::Unreadable { what: "a value".to_owned(), message: why.to_string() }
-            }
-            (Some(ErrorCode::DiskFull), _) => Self::Full { path },
-            (Some(ErrorCode::NotADatabase), _) => Self::Foreign { path },
-            (Some(ErrorCode::DatabaseCorrupt), _) => Self::Corrupt { path, message: source.to_string() },
-            (Some(ErrorCode::ConstraintViolation), _) => Self::Conflict { message: source.to_string() },
-            _ => Self::Sql { path, why: Arc::new(source) },
-        }
+    /// Returns true if the handle that got this error must not write any more.
+    pub fn is_final(&self) -> bool {
+        matches!(self, StoreError::Lost { .. } | StoreError::Unreachable { .. })
     }
 }

@@ -1,8 +1,9 @@
 //! Durable store: matches and their logs, records, sessions, runs, seasons, tokens.
 //!
-//! The data are in one SQLite file, `ludex.db`, in the data directory. One writer thread puts all queued writes into
-//! one transaction and acknowledges them after the commit has reached the disk, so that many matches share the cost of
-//! one `fsync`. Reads use a small connection pool and never wait for the writer.
+//! The data are in one SQLite file, `ludex.db`, in the data directory, or with the feature `postgres` in a PostgreSQL
+//! database. One writer puts all queued writes into one transaction and acknowledges them after the commit has reached the
+//! disk, so that many matches share the cost of one `fsync`. Reads use a small connection pool and never wait for the
+//! writer.
 //!
 //! The store does not know the rules of games. Bodies are JSON text, which the store returns unchanged.
 //!
@@ -31,25 +32,28 @@
 
 #![forbid(unsafe_code)]
 
-mod apply;
 mod commits;
-mod connection;
 mod contests;
+mod engine;
 mod error;
-mod open;
-mod permissions;
+mod location;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod random;
 mod read;
-mod readers;
 mod retention;
 mod rows;
 pub mod snapshot;
+mod sqlite;
+mod statements;
+#[cfg(all(feature = "testing", unix))]
+pub mod testing;
 mod token;
+mod value;
 mod writer;
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,27 +61,57 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 pub use commits::Commits;
+use engine::{Access, Engine, ReadPool};
 pub use error::StoreError;
-pub use open::{LOCK_FILE, STORE_FILE};
-pub use permissions::restrict_new_files;
+pub use location::{STORE_FILE, StoreLocation};
 pub use random::random_bytes;
-use readers::Readers;
 pub use retention::OldRows;
 pub use rows::{
     ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, MatchState, RecordRow, RunRow, SeasonRow, SeatRow,
     SessionRow, StandingRow, StoredMatch, TokenRow, Write,
 };
+pub use sqlite::permissions::restrict_new_files;
+pub use sqlite::{LOCK_FILE, Lock};
 pub use token::{BadHash, BadScope, Scopes, TokenHash};
-use writer::{Completion, PendingWrites};
+use writer::{Completion, PendingWrites, WriterChannels};
 
 /// Maximum time to wait until a server has created its store.
 const CREATION: Duration = Duration::from_secs(10);
 
 /// Interval at which a store under creation is checked.
 const POLL: Duration = Duration::from_millis(50);
+
+/// Version of the schema of both engines. Versions 1 to 4 preceded release 0.1.0.
+const VERSION: u32 = 5;
+
+/// Settings of an open store.
+#[derive(Clone)]
+pub struct StoreOptions {
+    /// Metrics of the writer.
+    pub commits: Commits,
+    /// Time after which a PostgreSQL store of an owner that no longer answers belongs to another server.
+    pub lease: Duration,
+    /// Maximum time to wait for a database that cannot be reached, and for the lease of another server.
+    pub patience: Duration,
+    /// True to accept a PostgreSQL server that acknowledges commits before all its synchronous copies have them. A failure
+    /// may then undo acknowledged moves.
+    pub allow_async_replication: bool,
+}
+
+impl Default for StoreOptions {
+    /// A lease of 6 s, without waiting.
+    fn default() -> Self {
+        StoreOptions {
+            commits: Commits::default(),
+            lease: Duration::from_secs(6),
+            patience: Duration::ZERO,
+            allow_async_replication: false,
+        }
+    }
+}
 
 /// Handle of the store. Clones are cheap and share all state.
 ///
@@ -89,37 +123,37 @@ pub struct Store {
 }
 
 struct Shared {
-    path: PathBuf,
+    location: StoreLocation,
     jobs: mpsc::Sender<PendingWrites>,
-    readers: Readers,
+    reads: Arc<dyn ReadPool>,
     /// Number of asynchronous jobs that the writer has not stored yet.
     behind: Arc<AtomicUsize>,
+    /// Error after which nothing more is stored.
+    lost: watch::Receiver<Option<StoreError>>,
     /// Next number of each counter, by counter name; `None` in a store opened with [`open_shared`](Self::open_shared).
     counters: Option<Mutex<HashMap<String, u64>>>,
 }
 
 impl Store {
-    /// Opens the store in `folder` as its owner, and creates missing directories and files. A lock excludes other
-    /// owners until this store is closed or the process ends.
+    /// Opens a store as its owner, and creates missing directories, files and tables. A path is that of a data directory.
+    /// Other owners are excluded until this store is closed or the process ends, by a lock or, in PostgreSQL, by a lease.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Locked`] while another server owns the directory, [`StoreError::Foreign`] if `ludex.db` is not a
-    /// ludex store, [`StoreError::Version`] if a different version of ludex wrote the store, [`StoreError::Corrupt`],
-    /// [`StoreError::Io`].
-    pub async fn open(folder: &Path) -> Result<Self, StoreError> {
-        Self::open_measured(folder, Commits::default()).await
+    /// [`StoreError::Locked`] while another server owns the store, [`StoreError::Foreign`] if the place has other data,
+    /// [`StoreError::Version`] if a different version of ludex wrote the store, [`StoreError::Corrupt`],
+    /// [`StoreError::Io`]; for PostgreSQL also [`StoreError::NotDurable`] and [`StoreError::Unsupported`].
+    pub async fn open(location: impl Into<StoreLocation>) -> Result<Self, StoreError> {
+        Self::open_with(location, StoreOptions::default()).await
     }
 
-    /// Opens the store like [`open`](Self::open), and records metrics of the writer in `commits`.
+    /// Opens the store like [`open`](Self::open), with other settings.
     ///
     /// # Errors
     ///
     /// The errors of [`open`](Self::open).
-    pub async fn open_measured(folder: &Path, commits: Commits) -> Result<Self, StoreError> {
-        let opened = opened(folder, open::Access::Owner).await?;
-        let counters = opened.readers.read(read::counters).await?;
-        Self::start(opened, Some(Mutex::new(counters)), commits)
+    pub async fn open_with(location: impl Into<StoreLocation>, options: StoreOptions) -> Result<Self, StoreError> {
+        Self::open_as(location.into(), Access::Owner, options).await?.into_owner().await
     }
 
     /// Opens an existing store without owning it, even while a server owns it. Intended for commands that read the
@@ -127,9 +161,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Missing`] if the folder has no store, and the errors of [`open`](Self::open) except `Locked`.
-    pub async fn open_shared(folder: &Path) -> Result<Self, StoreError> {
-        Self::start(opened(folder, open::Access::Beside).await?, None, Commits::default())
+    /// [`StoreError::Missing`] if the place has no store, and the errors of [`open`](Self::open) except `Locked`.
+    pub async fn open_shared(location: impl Into<StoreLocation>) -> Result<Self, StoreError> {
+        Self::open_as(location.into(), Access::Beside, StoreOptions::default()).await
     }
 
     /// Opens the store like [`open_shared`](Self::open_shared), and creates a missing store. Waits for a server
@@ -138,14 +172,14 @@ impl Store {
     /// # Errors
     ///
     /// The errors of [`open`](Self::open).
-    pub async fn open_or_create(folder: &Path) -> Result<Self, StoreError> {
-        let until = Instant::now() + CREATION;
+    pub async fn open_or_create(location: impl Into<StoreLocation>) -> Result<Self, StoreError> {
+        let (location, until) = (location.into(), Instant::now() + CREATION);
         loop {
-            match Self::open_shared(folder).await {
+            match Self::open_shared(&location).await {
                 Err(StoreError::Missing { .. } | StoreError::Empty { .. }) => {}
                 opened => return opened,
             }
-            match Self::open(folder).await {
+            match Self::open(&location).await {
                 Ok(store) => store.close().await?,
                 Err(StoreError::Locked { .. }) if Instant::now() < until => tokio::time::sleep(POLL).await,
                 Err(error) => return Err(error),
@@ -153,21 +187,47 @@ impl Store {
         }
     }
 
-    fn start(
-        opened: open::OpenStore,
-        counters: Option<Mutex<HashMap<String, u64>>>,
-        commits: Commits,
-    ) -> Result<Self, StoreError> {
-        let (jobs, queue) = mpsc::channel(writer::QUEUE);
-        let (path, readers) = (opened.path.clone(), opened.readers.clone());
-        let behind = Arc::new(AtomicUsize::new(0));
-        writer::spawn(opened, queue, commits, behind.clone())?;
-        Ok(Self { shared: Arc::new(Shared { path, jobs, readers, behind, counters }) })
+    async fn open_as(location: StoreLocation, access: Access, options: StoreOptions) -> Result<Self, StoreError> {
+        let (commits, opened) = (options.commits.clone(), location.clone());
+        Self::start(location, commits, async move || open_engine(&opened, access, &options).await).await
     }
 
-    /// Returns the path of the database file.
-    pub fn path(&self) -> &Path {
-        &self.shared.path
+    async fn start(
+        location: StoreLocation,
+        commits: Commits,
+        open: impl AsyncFnOnce() -> Result<Engine, StoreError> + Send + 'static,
+    ) -> Result<Self, StoreError> {
+        let (jobs, queue) = mpsc::channel(writer::QUEUE);
+        let behind = Arc::new(AtomicUsize::new(0));
+        let (lose, lost) = watch::channel(None);
+        let channels = WriterChannels { queue, behind: behind.clone(), lost: lose };
+        let reads = writer::spawn(open, commits, channels).await?;
+        Ok(Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, counters: None }) })
+    }
+
+    /// Returns the handle with the counters that only an owner has.
+    async fn into_owner(mut self) -> Result<Self, StoreError> {
+        let counters = self.counters().await?;
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.counters = Some(Mutex::new(counters));
+        }
+        Ok(self)
+    }
+
+    /// Returns the location of the store.
+    pub fn location(&self) -> &StoreLocation {
+        &self.shared.location
+    }
+
+    /// Returns the error after which this handle stores nothing more, once it occurs: [`StoreError::Lost`] or
+    /// [`StoreError::Unreachable`]. A store in an SQLite file is never lost.
+    pub async fn lost(&self) -> StoreError {
+        let mut lost = self.shared.lost.clone();
+        match lost.wait_for(Option::is_some).await {
+            Ok(error) => error.clone().unwrap_or(StoreError::Closed),
+            // The writer has ended, as after `close`.
+            Err(_) => std::future::pending().await,
+        }
     }
 
     /// Stores `writes` together or not at all, and returns once the writes are on disk.
@@ -258,7 +318,7 @@ impl Store {
     pub async fn close(self) -> Result<(), StoreError> {
         let (ack, receipt) = oneshot::channel();
         // Readers close first: the last connection to close removes the log file.
-        self.shared.readers.close().await;
+        self.shared.reads.close().await;
         self.queue(Vec::new(), Completion::Close(ack)).await?;
         receipt.await.unwrap_or(Err(StoreError::Closed))
     }
@@ -304,7 +364,8 @@ impl Store {
         let text = match self.meta(&key).await? {
             Some(text) => text,
             None => {
-                let fresh = random_bytes::<32>().map_err(|e| StoreError::io(self.path(), e))?;
+                let fresh = random_bytes::<32>()
+                    .map_err(|e| StoreError::Io { place: self.location().to_string(), why: Arc::new(e) })?;
                 self.write(vec![Write::MetaOnce { key: key.clone(), value: hex::encode(fresh) }]).await?;
                 let kept = self.meta(&key).await?;
                 kept.ok_or_else(|| StoreError::Conflict { message: format!("{key} is missing after it was written") })?
@@ -317,11 +378,18 @@ impl Store {
     }
 }
 
-/// Opens the store on a blocking thread.
-async fn opened(folder: &Path, access: open::Access) -> Result<open::OpenStore, StoreError> {
-    let path = folder.to_owned();
-    let opened = tokio::task::spawn_blocking(move || open::open(&path, access)).await;
-    opened.map_err(|e| StoreError::io(folder, std::io::Error::other(e)))?
+/// Opens the database of a store.
+async fn open_engine(location: &StoreLocation, access: Access, options: &StoreOptions) -> Result<Engine, StoreError> {
+    match location {
+        StoreLocation::Sqlite(path) => sqlite::open(path, access),
+        #[cfg(feature = "postgres")]
+        StoreLocation::Postgres(url) => postgres::open(url, access, options).await,
+        #[cfg(not(feature = "postgres"))]
+        StoreLocation::Postgres(_) => {
+            let _ = options;
+            Err(StoreError::Unsupported { place: location.to_string() })
+        }
+    }
 }
 
 /// Error for a value that cannot be serialized. Such a value must not be stored in part, since a restart could not
@@ -388,7 +456,7 @@ mod tests {
     async fn missing_store_is_created_after_its_owner_releases_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         // A server owns the directory, but its store does not exist yet.
-        let owner = open::lock(folder.path()).unwrap();
+        let owner = sqlite::lock(folder.path()).unwrap();
         let path = folder.path().to_owned();
         let mut opened = tokio::spawn(async move { Store::open_or_create(&path).await });
         assert!(tokio::time::timeout(Duration::from_millis(200), &mut opened).await.is_err(), "opening waits");
@@ -420,9 +488,10 @@ mod tests {
     #[tokio::test]
     async fn full_disk_fails_only_the_queued_writes() {
         let folder = tempfile::tempdir().unwrap();
-        let opened = open::open(folder.path(), open::Access::Owner).unwrap();
-        opened.writer.execute_batch("PRAGMA max_page_count = 100").unwrap();
-        let store = Store::start(opened, Some(Mutex::default()), Commits::default()).unwrap();
+        let location = StoreLocation::in_folder(folder.path());
+        let path = location.path().unwrap().to_owned();
+        let open = async move || sqlite::open_limited(&path, 100);
+        let store = Store::start(location, Commits::default(), open).await.unwrap();
         store.write(vec![start("m_1"), start("m_2"), act("m_1", 0, 10)]).await.unwrap();
 
         let mut waiting = Vec::new();

@@ -2,14 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::types::{Type, Value};
-use rusqlite::{Connection, Row, params, params_from_iter};
-
+use super::engine::Query;
 use super::rows::{
     ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, MatchState, RecordRow, SeatRow, SessionRow, StoredMatch,
     TokenRow,
 };
-use super::{Store, StoreError, TokenHash};
+use super::value::{FromValue, Row, Value, signed, unreadable};
+use super::{BadScope, Store, StoreError, TokenHash};
 
 /// Query for all columns of a match.
 const MATCH: &str = "SELECT m.seq, m.id, m.game, m.string, m.rated, m.run, m.header, m.secret, m.started_ms, \
@@ -25,9 +24,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Corrupt`], [`StoreError::Unreadable`], or an SQLite error, as for every read.
+    /// [`StoreError::Corrupt`], [`StoreError::Unreadable`], or another error of the database, as for every read.
     pub async fn running(&self) -> Result<Vec<StoredMatch>, StoreError> {
-        self.with_logs("m.ended_ms IS NULL", None).await
+        self.with_logs("m.ended_ms IS NULL", Vec::new()).await
     }
 
     /// Returns pairs of match id and session id: one for every seat that a session played in a match that ended at
@@ -39,8 +38,8 @@ impl Store {
     /// The errors of [`running`](Self::running).
     pub async fn ended_since(&self, ended_ms: i64) -> Result<Vec<(String, String)>, StoreError> {
         let mut query = Query::new("SELECT m.id, s.session FROM matches m JOIN seats s ON s.match = m.seq");
-        query.and(" WHERE m.ended_ms >= ? AND s.session IS NOT NULL ORDER BY m.ended_ms, m.seq", ended_ms);
-        self.all(query, |row| Ok((row.get(0)?, row.get(1)?))).await
+        query.and(" WHERE m.ended_ms >= ? AND s.session IS NOT NULL ORDER BY m.ended_ms, m.seq, s.seat", ended_ms);
+        self.all(query, |row| Ok((row.take()?, row.take()?))).await
     }
 
     /// Returns the ids and secrets of ended matches that are not released, oldest first.
@@ -50,7 +49,7 @@ impl Store {
     /// The errors of [`running`](Self::running).
     pub async fn unreleased(&self) -> Result<Vec<(String, String)>, StoreError> {
         let text = "SELECT id, secret FROM matches WHERE ended_ms IS NOT NULL AND released IS NULL ORDER BY seq";
-        self.all(Query::new(text), |row| Ok((row.get(0)?, row.get(1)?))).await
+        self.all(Query::new(text), |row| Ok((row.take()?, row.take()?))).await
     }
 
     /// Returns one match, running or ended, with its log.
@@ -59,7 +58,7 @@ impl Store {
     ///
     /// The errors of [`running`](Self::running).
     pub async fn episode(&self, id: &str) -> Result<Option<StoredMatch>, StoreError> {
-        Ok(self.with_logs("m.id = ?1", Some(id.to_owned().into())).await?.pop())
+        Ok(self.with_logs("m.id = ?1", vec![id.to_owned().into()]).await?.pop())
     }
 
     /// Returns the state of one match, without its log.
@@ -73,28 +72,33 @@ impl Store {
              (SELECT count(*) FROM acts a WHERE a.match = m.seq) FROM matches m",
         );
         query.and(" WHERE m.id = ?", id.to_owned());
-        let row = |row: &Row<'_>| {
-            let [ended, released] = [row.get(0)?, row.get(1)?];
-            Ok(MatchState { rows: unsigned(row.get(2)?), ended, released })
+        let row = |row: &mut Row| {
+            let [ended, released] = [row.take()?, row.take()?];
+            Ok(MatchState { rows: row.take()?, ended, released })
         };
         Ok(self.all(query, row).await?.pop())
     }
 
     /// Returns a consistent snapshot of matches with their seats and logs. `which` is an SQL condition on the matches
-    /// table `m`, with at most one placeholder, for `value`.
-    async fn with_logs(&self, which: &'static str, value: Option<Value>) -> Result<Vec<StoredMatch>, StoreError> {
-        self.read(move |from| {
-            let query = |select: &str, order: &str| format!("{select}WHERE {which} ORDER BY {order}");
-            let mut seats = grouped(from, &query(SEATS, "s.match, s.seat"), &value, seat)?;
-            let mut acts = grouped(from, &query(ACTS, "a.match, a.n"), &value, act)?;
-            all(from, &query(MATCH, "m.seq"), &value, |row| {
-                let seq = row.get("seq")?;
-                // A match without seats or log rows has no entry in the respective map.
-                let (seats, acts) = (seats.remove(&seq).unwrap_or_default(), acts.remove(&seq).unwrap_or_default());
-                kept_match(row, seats, acts)
-            })
-        })
-        .await
+    /// table `m`, with placeholders for `values`.
+    async fn with_logs(&self, which: &str, values: Vec<Value<'static>>) -> Result<Vec<StoredMatch>, StoreError> {
+        let query = |select: &str, order: &str| Query {
+            text: format!("{select}WHERE {which} ORDER BY {order}"),
+            values: values.clone(),
+        };
+        let queries = vec![query(SEATS, "s.match, s.seat"), query(ACTS, "a.match, a.n"), query(MATCH, "m.seq")];
+        let mut results = self.read(queries).await?.into_iter();
+        let mut next = || results.next().unwrap_or_default();
+        let mut seats =
+            grouped(next(), |row| Ok(SeatRow { agent: row.take()?, session: row.take()?, join: row.take()? }))?;
+        let mut acts = grouped(next(), |row| Ok(ActRow { n: row.take()?, body: row.take()? }))?;
+        let of_match = |mut row: Row| {
+            let seq = row.take()?;
+            // A match without seats or log rows has no entry in the respective map.
+            let (seats, acts) = (seats.remove(&seq).unwrap_or_default(), acts.remove(&seq).unwrap_or_default());
+            stored_match(&mut row, seats, acts)
+        };
+        next().into_iter().map(of_match).collect()
     }
 
     /// Returns at most `limit` matches that fit the filter, newest first. For the next page, set
@@ -117,7 +121,7 @@ impl Store {
     /// The errors of [`running`](Self::running).
     pub async fn records(&self, filter: &MatchFilter, after: u64, limit: u32) -> Result<Vec<RecordRow>, StoreError> {
         let query = records_of(filter, after, limit);
-        let row = |row: &Row<'_>| Ok(RecordRow { seq: unsigned(row.get(0)?), id: row.get(1)?, record: row.get(2)? });
+        let row = |row: &mut Row| Ok(RecordRow { seq: row.take()?, id: row.take()?, record: row.take()? });
         self.all(query, row).await
     }
 
@@ -128,7 +132,7 @@ impl Store {
     /// The errors of [`running`](Self::running).
     pub async fn last_release(&self) -> Result<u64, StoreError> {
         let text = "SELECT coalesce(max(released), 0) FROM matches WHERE released IS NOT NULL";
-        self.read(move |from| from.query_row(text, [], |row| Ok(unsigned(row.get(0)?)))).await
+        self.one(Query::new(text)).await
     }
 
     /// Returns the ids of all games with matches, in ascending order.
@@ -141,7 +145,7 @@ impl Store {
         let text = "WITH RECURSIVE known (game) AS (SELECT min(game) FROM matches UNION ALL \
                     SELECT (SELECT min(game) FROM matches WHERE game > known.game) FROM known WHERE known.game IS NOT NULL) \
                     SELECT game FROM known WHERE game IS NOT NULL";
-        self.all(Query::new(text), |row| row.get(0)).await
+        self.all(Query::new(text), Row::take).await
     }
 
     /// Returns a session by id.
@@ -172,9 +176,9 @@ impl Store {
     pub async fn joins(&self) -> Result<Vec<(JoinRow, u32)>, StoreError> {
         let text = "SELECT j.id, j.session, j.body, (SELECT count(*) FROM seats s WHERE s.\"join\" = j.id) \
                     FROM joins j ORDER BY j.n";
-        let row = |row: &Row<'_>| {
-            let join = JoinRow { id: row.get(0)?, session: row.get(1)?, body: row.get(2)? };
-            Ok((join, row.get(3)?))
+        let row = |row: &mut Row| {
+            let join = JoinRow { id: row.take()?, session: row.take()?, body: row.take()? };
+            Ok((join, row.take()?))
         };
         self.all(Query::new(text), row).await
     }
@@ -196,17 +200,13 @@ impl Store {
     ///
     /// The errors of [`running`](Self::running).
     pub async fn void_tokens(&self, hashes: HashSet<TokenHash>, now_ms: i64) -> Result<HashSet<TokenHash>, StoreError> {
-        self.read(move |from| {
-            let mut good = from.prepare_cached(GOOD_TOKEN)?;
-            let mut void = HashSet::new();
-            for hash in hashes {
-                if !good.exists(params![&hash.0[..], now_ms])? {
-                    void.insert(hash);
-                }
+        let mut void = hashes;
+        for hashes in void.iter().copied().collect::<Vec<_>>().chunks(HASHES) {
+            for good in self.all(good_tokens(hashes, now_ms), |row| hash(row.take()?)).await? {
+                void.remove(&good);
             }
-            Ok(void)
-        })
-        .await
+        }
+        Ok(void)
     }
 
     /// Returns all tokens in order of creation.
@@ -220,22 +220,13 @@ impl Store {
         self.all(query, token).await
     }
 
-    /// Calls `fold` with each token, including revoked and expired tokens, on the thread of the read, and returns the
-    /// last result.
+    /// Calls `fold` with each token, including revoked and expired tokens, and returns the last result.
     ///
     /// # Errors
     ///
     /// The errors of [`running`](Self::running).
-    pub async fn fold_tokens<T: Send + 'static>(
-        &self,
-        start: T,
-        mut fold: impl FnMut(T, TokenRow) -> T + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.read(move |from| {
-            let mut tokens = from.prepare_cached(TOKEN)?;
-            tokens.query_map([], token)?.try_fold(start, |folded, row| Ok(fold(folded, row?)))
-        })
-        .await
+    pub async fn fold_tokens<T>(&self, start: T, fold: impl FnMut(T, TokenRow) -> T) -> Result<T, StoreError> {
+        Ok(self.all(Query::new(TOKEN), token).await?.into_iter().fold(start, fold))
     }
 
     /// Returns true if any token was ever created, including revoked tokens.
@@ -244,7 +235,7 @@ impl Store {
     ///
     /// The errors of [`running`](Self::running).
     pub async fn has_tokens(&self) -> Result<bool, StoreError> {
-        self.read(|from| from.query_row("SELECT EXISTS (SELECT 1 FROM tokens)", [], |row| row.get(0))).await
+        self.one(Query::new("SELECT EXISTS (SELECT 1 FROM tokens)")).await
     }
 
     /// Returns the suspended owners.
@@ -253,7 +244,7 @@ impl Store {
     ///
     /// The errors of [`running`](Self::running).
     pub async fn suspended_owners(&self) -> Result<HashSet<String>, StoreError> {
-        let owners = self.all(Query::new("SELECT owner FROM suspensions"), |row| row.get(0)).await?;
+        let owners = self.all(Query::new("SELECT owner FROM suspensions"), Row::take).await?;
         Ok(owners.into_iter().collect())
     }
 
@@ -263,9 +254,9 @@ impl Store {
     ///
     /// The errors of [`running`](Self::running).
     pub async fn is_suspended(&self, owner: &str) -> Result<bool, StoreError> {
-        let owner = owner.to_owned();
-        let text = "SELECT EXISTS (SELECT 1 FROM suspensions WHERE owner = ?)";
-        self.read(move |from| from.query_row(text, [owner], |row| row.get(0))).await
+        let mut query = Query::new("SELECT EXISTS (SELECT 1 FROM suspensions");
+        query.and(" WHERE owner = ?)", owner.to_owned());
+        self.one(query).await
     }
 
     /// Returns the ids of the matches that an operator has requested to end.
@@ -274,7 +265,7 @@ impl Store {
     ///
     /// The errors of [`running`](Self::running).
     pub async fn end_requests(&self) -> Result<Vec<String>, StoreError> {
-        self.all(Query::new("SELECT match FROM end_requests"), |row| row.get(0)).await
+        self.all(Query::new("SELECT match FROM end_requests"), Row::take).await
     }
 
     /// Returns the value stored under `key`.
@@ -285,30 +276,45 @@ impl Store {
     pub async fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
         let mut query = Query::new("SELECT value FROM meta");
         query.and(" WHERE key = ?", key.to_owned());
-        Ok(self.all(query, |row| row.get(0)).await?.pop())
+        Ok(self.all(query, Row::take).await?.pop())
     }
 
-    async fn read<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.shared.readers.read(read).await
+    /// Returns the values of all counters.
+    pub(super) async fn counters(&self) -> Result<HashMap<String, u64>, StoreError> {
+        let counters = self.all(Query::new("SELECT key, value FROM counters"), |row| Ok((row.take()?, row.take()?)));
+        Ok(counters.await?.into_iter().collect())
+    }
+
+    async fn read(&self, queries: Vec<Query>) -> Result<Vec<Vec<Row>>, StoreError> {
+        self.shared.reads.read(queries).await
     }
 
     /// Returns all rows of a query.
-    pub(super) async fn all<T: Send + 'static>(
+    pub(super) async fn all<T>(
         &self,
         query: Query,
-        read: impl Fn(&Row<'_>) -> rusqlite::Result<T> + Send + 'static,
+        mut read: impl FnMut(&mut Row) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        self.read(move |from| all(from, &query.text, &query.values, read)).await
+        let rows = self.read(vec![query]).await?.into_iter().flatten();
+        rows.map(|mut row| read(&mut row)).collect()
     }
-}
 
-/// Text of a query, and the values for its `?` placeholders, in order.
-pub(super) struct Query {
-    pub(super) text: String,
-    values: Vec<Value>,
+    /// Returns the steps of the plan of a query in SQLite.
+    #[cfg(test)]
+    pub(super) async fn plan(&self, query: Query) -> Vec<String> {
+        let query = Query { text: format!("EXPLAIN QUERY PLAN {}", query.text), ..query };
+        let step = |row: &mut Row| {
+            let _ids: [i64; 3] = [row.take()?, row.take()?, row.take()?];
+            row.take()
+        };
+        self.all(query, step).await.unwrap()
+    }
+
+    /// Returns the only value of a query.
+    pub(super) async fn one<T: FromValue>(&self, query: Query) -> Result<T, StoreError> {
+        let rows = self.all(query, Row::take).await?;
+        rows.into_iter().next().ok_or_else(|| unreadable("a value", "expected one row, got none"))
+    }
 }
 
 impl Query {
@@ -317,15 +323,9 @@ impl Query {
     }
 
     /// Appends text with one `?` placeholder, and the placeholder's value.
-    pub(super) fn and(&mut self, text: &str, value: impl Into<Value>) {
-        self.text.push_str(text);
+    pub(super) fn and(&mut self, text: &str, value: impl Into<Value<'static>>) {
         self.values.push(value.into());
-    }
-
-    /// Returns the query for the steps of this query's plan.
-    #[cfg(test)]
-    pub(super) fn explained(self) -> Self {
-        Query { text: format!("EXPLAIN QUERY PLAN {}", self.text), ..self }
+        self.text.push_str(&text.replace('?', &format!("?{}", self.values.len())));
     }
 
     /// Adds the conditions that list queries and record queries share. Columns that exist in both tables are compared
@@ -384,7 +384,9 @@ fn list_of(filter: &MatchFilter, limit: u32) -> Query {
     }
     if by_seat {
         // Lists a match once, even if the agent has two seats in it.
-        query.text.push_str(" GROUP BY s.match");
+        query.text.push_str(
+            " AND NOT EXISTS (SELECT 1 FROM seats t WHERE t.match = s.match AND t.agent = s.agent AND t.seat < s.seat)",
+        );
     }
     query.and(&format!(" ORDER BY {place} DESC LIMIT ?"), limit);
     query
@@ -404,147 +406,100 @@ fn records_of(filter: &MatchFilter, after: u64, limit: u32) -> Query {
     query
 }
 
-/// Returns the values of all counters.
-pub(super) fn counters(from: &Connection) -> rusqlite::Result<HashMap<String, u64>> {
-    let row = |row: &Row<'_>| Ok((row.get(0)?, unsigned(row.get(1)?)));
-    Ok(all(from, "SELECT key, value FROM counters", &None, row)?.into_iter().collect())
-}
-
-/// Returns all rows of a query.
-fn all<'a, T>(
-    from: &Connection,
-    text: &str,
-    values: impl IntoIterator<Item = &'a Value>,
-    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<T>> {
-    from.prepare_cached(text)?.query_map(params_from_iter(values), read)?.collect()
-}
-
-/// Groups the rows of a query by match, which is in the first column. Keeps the order of the rows.
+/// Groups rows by match, which is in the first column. Keeps the order of the rows.
 fn grouped<T>(
-    from: &Connection,
-    text: &str,
-    value: &Option<Value>,
-    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<HashMap<i64, Vec<T>>> {
+    rows: Vec<Row>,
+    read: impl Fn(&mut Row) -> Result<T, StoreError>,
+) -> Result<HashMap<i64, Vec<T>>, StoreError> {
     let mut groups: HashMap<i64, Vec<T>> = HashMap::new();
-    for (of, row) in all(from, text, value, |row| Ok((row.get(0)?, read(row)?)))? {
-        groups.entry(of).or_default().push(row);
+    for mut row in rows {
+        groups.entry(row.take()?).or_default().push(read(&mut row)?);
     }
     Ok(groups)
 }
 
-fn act(row: &Row<'_>) -> rusqlite::Result<ActRow> {
-    Ok(ActRow { n: unsigned(row.get(1)?), body: row.get(2)? })
-}
-
-fn seat(row: &Row<'_>) -> rusqlite::Result<SeatRow> {
-    Ok(SeatRow { agent: row.get(1)?, session: row.get(2)?, join: row.get(3)? })
-}
-
-fn kept_match(row: &Row<'_>, seats: Vec<SeatRow>, acts: Vec<ActRow>) -> rusqlite::Result<StoredMatch> {
-    let ended_ms: Option<i64> = row.get("ended_ms")?;
-    let end = match ended_ms {
-        None => None,
-        Some(ended_ms) => Some(EndRow {
-            reason: row.get("reason")?,
-            ended_ms,
-            footer: row.get("footer")?,
-            record: row.get("record")?,
-        }),
+/// Reads the columns of [`MATCH`] after the first.
+fn stored_match(row: &mut Row, seats: Vec<SeatRow>, acts: Vec<ActRow>) -> Result<StoredMatch, StoreError> {
+    let start = MatchRow {
+        id: row.take()?,
+        game: row.take()?,
+        string: row.take()?,
+        rated: row.take()?,
+        run: row.take()?,
+        seats,
+        header: row.take()?,
+        secret: row.take()?,
+        started_ms: row.take()?,
     };
-    Ok(StoredMatch {
-        row: MatchRow {
-            id: row.get("id")?,
-            game: row.get("game")?,
-            string: row.get("string")?,
-            rated: row.get("rated")?,
-            run: row.get("run")?,
-            seats,
-            header: row.get("header")?,
-            secret: row.get("secret")?,
-            started_ms: row.get("started_ms")?,
-        },
-        restarts: row.get("restarts")?,
-        acts,
-        end,
-        released: row.get::<_, Option<i64>>("released")?.is_some(),
-    })
+    let restarts = row.take()?;
+    let released = row.take::<Option<i64>>()?.is_some();
+    let end = match row.take()? {
+        None => None,
+        Some(ended_ms) => Some(EndRow { ended_ms, reason: row.take()?, footer: row.take()?, record: row.take()? }),
+    };
+    Ok(StoredMatch { row: start, restarts, acts, end, released })
 }
 
-fn match_line(row: &Row<'_>) -> rusqlite::Result<MatchLine> {
-    let ended_ms: Option<i64> = row.get("ended_ms")?;
+fn match_line(row: &mut Row) -> Result<MatchLine, StoreError> {
     Ok(MatchLine {
-        seq: unsigned(row.get("seq")?),
-        id: row.get("id")?,
-        game: row.get("game")?,
-        string: row.get("string")?,
-        rated: row.get("rated")?,
-        run: row.get("run")?,
-        header: row.get("header")?,
-        started_ms: row.get("started_ms")?,
-        ended: ended_ms.map(|at| Ok::<_, rusqlite::Error>((at, row.get("reason")?))).transpose()?,
-        footer: row.get("footer")?,
-        released: row.get::<_, Option<i64>>("released")?.is_some(),
+        seq: row.take()?,
+        id: row.take()?,
+        game: row.take()?,
+        string: row.take()?,
+        rated: row.take()?,
+        run: row.take()?,
+        header: row.take()?,
+        started_ms: row.take()?,
+        ended: row.take::<Option<i64>>()?.zip(row.take()?),
+        released: row.take::<Option<i64>>()?.is_some(),
+        footer: row.take()?,
     })
 }
 
 const SESSION: &str = "SELECT id, key_hash, old_key, agent, body, expires_ms FROM sessions";
 
-fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+fn session(row: &mut Row) -> Result<SessionRow, StoreError> {
     Ok(SessionRow {
-        id: row.get("id")?,
-        key_hash: row.get("key_hash")?,
-        old_key: row.get("old_key")?,
-        agent: row.get("agent")?,
-        body: row.get("body")?,
-        expires_ms: row.get("expires_ms")?,
+        id: row.take()?,
+        key_hash: row.take()?,
+        old_key: row.take()?,
+        agent: row.take()?,
+        body: row.take()?,
+        expires_ms: row.take()?,
     })
 }
 
 const TOKEN: &str = "SELECT hash, owner, scopes, names, created_ms, expires_ms, revoked_ms FROM tokens";
 
-const GOOD_TOKEN: &str =
-    "SELECT 1 FROM tokens WHERE hash = ?1 AND revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?2)";
+/// Maximum number of tokens in one query.
+const HASHES: usize = 100;
 
-fn token(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
-    let scopes: String = row.get("scopes")?;
+/// Returns the query for the hashes of valid tokens among `hashes`.
+fn good_tokens(hashes: &[TokenHash], now_ms: i64) -> Query {
+    let mut query = Query::new("SELECT hash FROM tokens");
+    query.and(" WHERE revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)", now_ms);
+    for (k, hash) in hashes.iter().enumerate() {
+        query.and(if k == 0 { " AND hash IN (?" } else { ", ?" }, hash.0.to_vec());
+    }
+    query.text.push(')');
+    query
+}
+
+fn token(row: &mut Row) -> Result<TokenRow, StoreError> {
     Ok(TokenRow {
-        hash: hash(row.get("hash")?)?,
-        owner: row.get("owner")?,
-        scopes: scopes.parse().map_err(|e| unreadable("scopes", e))?,
-        names: list(row, "names")?,
-        created_ms: row.get("created_ms")?,
-        expires_ms: row.get("expires_ms")?,
-        revoked_ms: row.get("revoked_ms")?,
+        hash: hash(row.take()?)?,
+        owner: row.take()?,
+        scopes: row.take::<String>()?.parse().map_err(|e: BadScope| unreadable("scopes", e))?,
+        names: serde_json::from_str(&row.take::<String>()?).map_err(|e| unreadable("names", e))?,
+        created_ms: row.take()?,
+        expires_ms: row.take()?,
+        revoked_ms: row.take()?,
     })
 }
 
-fn hash(bytes: Vec<u8>) -> rusqlite::Result<TokenHash> {
-    bytes
-        .try_into()
-        .map(TokenHash)
-        .map_err(|bytes: Vec<u8>| unreadable("hash", format!("expected 32 bytes, got {}", bytes.len())))
-}
-
-/// Reads a column that holds a JSON list of names.
-fn list(row: &Row<'_>, column: &str) -> rusqlite::Result<Vec<String>> {
-    let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(|e| unreadable(column, e))
-}
-
-fn unreadable(column: &str, why: impl std::fmt::Display) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, format!("{column}: {why}").into())
-}
-
-/// Converts to SQLite's signed integers. Overflow yields the maximum.
-fn signed(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
-}
-
-/// Converts a stored integer back to `u64`.
-pub(super) fn unsigned(n: i64) -> u64 {
-    n.max(0).cast_unsigned()
+fn hash(bytes: Vec<u8>) -> Result<TokenHash, StoreError> {
+    let length = bytes.len();
+    bytes.try_into().map(TokenHash).map_err(|_| unreadable("hash", format!("expected 32 bytes, got {length}")))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Removal of old rows, in transactions of at most [`ROWS`] rows.
 
+use super::engine::Query;
+use super::value::{Row, signed};
 use super::{Store, StoreError, Write};
-use crate::read::{Query, unsigned};
 
 /// Maximum number of rows that one transaction removes.
 const ROWS: u64 = 1_000;
@@ -61,8 +62,7 @@ impl Store {
         let mut query = Query::new("SELECT count(*) ");
         query.and(OLD, before_ms);
         query.text.push_str(kind.condition());
-        let counts = self.all(query, |row| Ok(unsigned(row.get(0)?))).await?;
-        Ok(counts.into_iter().sum())
+        self.one(query).await
     }
 
     /// Removes the rows of this kind from all matches that ended before `before_ms`, and returns the number of affected
@@ -100,16 +100,16 @@ impl Store {
         query.text.push_str(kind.condition());
         if let Some((ended_ms, seq)) = after {
             query.and(" AND (m.ended_ms, m.seq) > (?", ended_ms);
-            query.and(", ?)", i64::try_from(seq).unwrap_or(i64::MAX));
+            query.and(", ?)", signed(seq));
         }
         query.and(" ORDER BY m.ended_ms, m.seq LIMIT ?", PAGE);
-        let row = |row: &rusqlite::Row<'_>| {
+        let row = |row: &mut Row| {
             Ok(OldMatch {
-                id: row.get(0)?,
-                log: unsigned(row.get(1)?),
-                others: unsigned(row.get(2)?),
-                ended_ms: row.get(3)?,
-                seq: unsigned(row.get(4)?),
+                id: row.take()?,
+                log: row.take()?,
+                others: row.take()?,
+                ended_ms: row.take()?,
+                seq: row.take()?,
             })
         };
         self.all(query, row).await

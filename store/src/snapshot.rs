@@ -1,65 +1,69 @@
-//! Copies of a store that a server may be using, and the preparation of copies for use by a new server.
+//! Copies of a store that a server may be using, and the preparation of copies for use by a new server. A copy is always an
+//! SQLite file, whatever the engine of the store, so that it moves data from one engine to the other.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-use rusqlite::backup::Backup;
-use rusqlite::{Connection, OpenFlags};
-
-use super::StoreError;
-use super::connection::connect;
-use super::open::{Access, Lock, lock, make_folder, open};
-
-/// Delay before a copy interrupted by SQLite is resumed.
-const PAUSE: Duration = Duration::from_millis(50);
+#[cfg(feature = "postgres")]
+use crate::postgres::copy as postgres;
+use crate::sqlite::snapshot::SqliteSnapshot;
+use crate::sqlite::{self, sqlite_error};
+use crate::{Lock, StoreError, StoreLocation};
 
 /// State of the store at one moment. Until [`release`](Self::release), no process can change the store.
-pub struct StoreSnapshot {
-    path: PathBuf,
-    /// Connection with an open read transaction.
-    source: Connection,
-    /// Connection with an open write transaction, which other writers wait for.
-    writer: Connection,
+pub struct StoreSnapshot(Snapshot);
+
+enum Snapshot {
+    Sqlite(SqliteSnapshot),
+    #[cfg(feature = "postgres")]
+    Postgres(postgres::PostgresSnapshot),
 }
 
 impl StoreSnapshot {
-    /// Takes a snapshot of the store in `folder`.
+    /// Takes a snapshot of a store.
     ///
     /// # Errors
     ///
     /// The errors of [`Store::open_shared`](super::Store::open_shared).
-    pub fn take(folder: &Path) -> Result<Self, StoreError> {
-        let opened = open(folder, Access::Beside)?;
-        let (path, writer) = (opened.path, opened.writer);
-        let sql = |e| StoreError::sql(&path, e);
-        writer.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
-        let source = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(sql)?;
-        // The first read fixes the state that the transaction sees.
-        source.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;").map_err(sql)?;
-        Ok(StoreSnapshot { source, writer, path })
+    ///
+    /// # Panics
+    ///
+    /// For PostgreSQL in an asynchronous context.
+    pub fn take(location: &StoreLocation) -> Result<Self, StoreError> {
+        match location {
+            StoreLocation::Sqlite(path) => Ok(StoreSnapshot(Snapshot::Sqlite(SqliteSnapshot::take(path)?))),
+            #[cfg(feature = "postgres")]
+            StoreLocation::Postgres(url) => {
+                Ok(StoreSnapshot(Snapshot::Postgres(postgres::PostgresSnapshot::take(url)?)))
+            }
+            #[cfg(not(feature = "postgres"))]
+            StoreLocation::Postgres(_) => Err(StoreError::Unsupported { place: location.to_string() }),
+        }
     }
 
     /// Lets other processes change the store again. The snapshot does not change.
     ///
     /// # Errors
     ///
-    /// An SQLite error.
-    pub fn release(&self) -> Result<(), StoreError> {
-        self.writer.execute_batch("ROLLBACK").map_err(|e| StoreError::sql(&self.path, e))
+    /// An error of the database.
+    pub fn release(&mut self) -> Result<(), StoreError> {
+        match &mut self.0 {
+            Snapshot::Sqlite(snapshot) => snapshot.release(),
+            #[cfg(feature = "postgres")]
+            Snapshot::Postgres(snapshot) => snapshot.release(),
+        }
     }
 
-    /// Writes the snapshot to a new file.
+    /// Writes the snapshot to a new SQLite file.
     ///
     /// # Errors
     ///
-    /// A failed write, or an SQLite error.
+    /// A failed write, or an error of the database.
     pub fn copy(&self, file: &Path) -> Result<(), StoreError> {
-        let sql = |e| StoreError::sql(file, e);
-        let mut copy = Connection::open(file).map_err(sql)?;
-        let backup = Backup::new(&self.source, &mut copy).map_err(sql)?;
-        backup.run_to_completion(i32::MAX, PAUSE, None).map_err(sql)?;
-        drop(backup);
-        copy.close().map_err(|(_, e)| sql(e))
+        match &self.0 {
+            Snapshot::Sqlite(snapshot) => snapshot.copy(file),
+            #[cfg(feature = "postgres")]
+            Snapshot::Postgres(snapshot) => snapshot.copy(file),
+        }
     }
 }
 
@@ -69,8 +73,8 @@ impl StoreSnapshot {
 ///
 /// [`StoreError::Locked`] while a server owns the directory, [`StoreError::Io`].
 pub fn reserve(folder: &Path) -> Result<Lock, StoreError> {
-    make_folder(folder)?;
-    lock(folder)
+    sqlite::make_folder(folder)?;
+    sqlite::lock(folder)
 }
 
 /// Checks a copied store and makes it independent of the original: the next rated seeds derive from a new secret, which
@@ -79,9 +83,30 @@ pub fn reserve(folder: &Path) -> Result<Lock, StoreError> {
 /// # Errors
 ///
 /// The errors of [`Store::open`](super::Store::open).
-pub fn make_independent(folder: &Path) -> Result<(), StoreError> {
-    let opened = open(folder, Access::Owner)?;
-    let sql = |e| StoreError::sql(&opened.path, e);
-    opened.writer.execute("DELETE FROM meta WHERE key = 'secret:rated'", []).map_err(sql)?;
-    opened.writer.close().map_err(|(_, e)| sql(e))
+pub fn make_independent(file: &Path) -> Result<(), StoreError> {
+    let sql = |e| sqlite_error(file, e);
+    let connection = sqlite::open_owned(file)?;
+    connection.execute("DELETE FROM meta WHERE key = 'secret:rated'", []).map_err(sql)?;
+    connection.close().map_err(|(_, e)| sql(e))
+}
+
+/// Moves a copied store to its place, which must have no store.
+///
+/// # Errors
+///
+/// [`StoreError::NotEmpty`] if the place has a store, or an error of the file system or the database. After an error, a
+/// database is unchanged.
+///
+/// # Panics
+///
+/// For PostgreSQL in an asynchronous context.
+pub fn install(file: &Path, location: &StoreLocation) -> Result<(), StoreError> {
+    match location {
+        StoreLocation::Sqlite(path) if path.exists() => Err(StoreError::NotEmpty { place: location.to_string() }),
+        StoreLocation::Sqlite(path) => std::fs::rename(file, path).map_err(|e| StoreError::io(path, e)),
+        #[cfg(feature = "postgres")]
+        StoreLocation::Postgres(url) => postgres::import(file, url),
+        #[cfg(not(feature = "postgres"))]
+        StoreLocation::Postgres(_) => Err(StoreError::Unsupported { place: location.to_string() }),
+    }
 }

@@ -1,16 +1,14 @@
 //! Writer thread, which stores queued writes in order, many per transaction, and acknowledges them after the commit.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
-use super::apply::{Failed, apply};
-use super::open::{Lock, OpenStore};
+use super::engine::{Engine, ReadPool, WriteConnection};
+use super::statements;
 use super::{Commits, StoreError, Write};
 
 /// Maximum number of queued jobs; callers wait while the queue is full.
@@ -21,6 +19,9 @@ const BATCH: usize = 1_024;
 
 /// Time for which writes without a waiting caller are collected, so that they share one commit.
 const LINGER: Duration = Duration::from_millis(50);
+
+/// Interval between the renewals of ownership that does not lapse.
+const NEVER: Duration = Duration::from_secs(86_400);
 
 type Ack<T = Result<(), StoreError>> = oneshot::Sender<T>;
 
@@ -41,45 +42,49 @@ pub(super) enum Completion {
     Close(Ack),
 }
 
-/// Starts the writer on its own thread, so that the writer does not depend on a caller's runtime.
-pub(super) fn spawn(
-    opened: OpenStore,
-    queue: mpsc::Receiver<PendingWrites>,
+/// Channels between the handles of a store and its writer.
+pub(super) struct WriterChannels {
+    pub queue: mpsc::Receiver<PendingWrites>,
+    /// Number of queued asynchronous jobs.
+    pub behind: Arc<AtomicUsize>,
+    /// Receives the error after which the writer stores nothing more.
+    pub lost: watch::Sender<Option<StoreError>>,
+}
+
+/// Opens a database and starts its writer on a thread of its own, so that the store does not depend on a caller's runtime.
+/// Returns the connections for reads.
+pub(super) async fn spawn(
+    open: impl AsyncFnOnce() -> Result<Engine, StoreError> + Send + 'static,
     commits: Commits,
-    behind: Arc<AtomicUsize>,
-) -> Result<(), StoreError> {
-    let path = opened.path.clone();
-    let io = |e| StoreError::io(&path, e);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(io)?;
-    let writer = Writer {
-        connection: opened.writer,
-        path: opened.path,
-        queue,
-        commits,
-        behind,
-        lock: opened.lock,
-        broken: HashSet::new(),
-        lost: None,
+    channels: WriterChannels,
+) -> Result<Arc<dyn ReadPool>, StoreError> {
+    let io = |why| StoreError::Io { place: "the thread of the store".to_owned(), why: Arc::new(why) };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(io)?;
+    let (opened, result) = oneshot::channel();
+    let work = async move || {
+        let Engine { writes, reads } = match open().await {
+            Ok(engine) => engine,
+            Err(error) => return tell(opened, Err(error)),
+        };
+        tell(opened, Ok(reads));
+        let WriterChannels { queue, behind, lost } = channels;
+        let writer = Writer { writes, queue, commits, behind, lost, broken: HashSet::new(), failed: None };
+        writer.run().await;
     };
-    std::thread::Builder::new()
-        .name("ludex-store".to_owned())
-        .spawn(move || runtime.block_on(writer.run()))
-        .map_err(io)?;
-    Ok(())
+    std::thread::Builder::new().name("ludex-store".to_owned()).spawn(move || runtime.block_on(work())).map_err(io)?;
+    result.await.unwrap_or(Err(StoreError::Closed))
 }
 
 struct Writer {
-    connection: Connection,
-    path: PathBuf,
+    writes: Box<dyn WriteConnection>,
     queue: mpsc::Receiver<PendingWrites>,
     commits: Commits,
-    /// Number of queued asynchronous jobs.
     behind: Arc<AtomicUsize>,
-    lock: Option<Lock>,
+    lost: watch::Sender<Option<StoreError>>,
     /// Running matches with a lost log row. Their logs accept no later rows.
     broken: HashSet<String>,
     /// First failure of an asynchronous write since the last flush.
-    lost: Option<StoreError>,
+    failed: Option<StoreError>,
 }
 
 impl Writer {
@@ -87,18 +92,18 @@ impl Writer {
         let mut batch = Vec::with_capacity(BATCH);
         let mut closers = Vec::new();
         while self.gather(&mut batch).await {
-            let outcomes = self.keep(&batch);
+            let outcomes = self.keep(&batch).await;
             for (job, outcomes) in batch.drain(..).zip(outcomes) {
                 match job.done {
                     Completion::Durable(ack) => tell(ack, outcomes),
                     Completion::Behind => {
                         for error in outcomes.into_iter().filter_map(Result::err) {
                             tracing::error!(%error, "asynchronous write failed");
-                            self.lost.get_or_insert(error);
+                            self.failed.get_or_insert(error);
                         }
                         self.behind.fetch_sub(1, Ordering::Relaxed);
                     }
-                    Completion::Flush(ack) => tell(ack, self.lost.take().map_or(Ok(()), Err)),
+                    Completion::Flush(ack) => tell(ack, self.failed.take().map_or(Ok(()), Err)),
                     Completion::Close(ack) => {
                         self.queue.close();
                         closers.push(ack);
@@ -106,20 +111,19 @@ impl Writer {
                 }
             }
         }
-        if let Err(error) = self.connection.close() {
-            let (_, error) = error;
-            tracing::warn!(%error, "store close failed");
-        }
-        drop(self.lock);
+        self.writes.close().await;
         for ack in closers {
-            tell(ack, self.lost.take().map_or(Ok(()), Err));
+            tell(ack, self.failed.take().map_or(Ok(()), Err));
         }
     }
 
-    /// Collects the next jobs in order. Returns false if the queue is closed.
+    /// Collects the next jobs in order, or none if ownership has to be renewed. Returns false if the queue is closed.
     async fn gather(&mut self, batch: &mut Vec<PendingWrites>) -> bool {
-        if self.queue.recv_many(batch, BATCH).await == 0 {
-            return false;
+        let renewal = self.writes.renewal().unwrap_or(NEVER);
+        match tokio::time::timeout(renewal, self.queue.recv_many(batch, BATCH)).await {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(_) => return true,
         }
         let deadline = tokio::time::Instant::now() + LINGER;
         while batch.len() < BATCH && batch.iter().all(|job| matches!(job.done, Completion::Behind)) {
@@ -134,20 +138,27 @@ impl Writer {
 
     /// Stores a batch and returns the result of each job's groups. If the batch fails as a whole, each group is stored
     /// separately, so that an invalid group does not affect other groups.
-    fn keep(&mut self, batch: &[PendingWrites]) -> Vec<Vec<Result<(), StoreError>>> {
+    async fn keep(&mut self, batch: &[PendingWrites]) -> Vec<Vec<Result<(), StoreError>>> {
         let begun = Instant::now();
         let groups = || batch.iter().flat_map(|job| &job.groups);
-        let whole = self.transaction(groups());
-        self.commits.seconds.record(begun.elapsed());
-        self.commits.jobs.record(batch.len() as f64);
+        let whole = self.transaction(groups()).await;
+        if !batch.is_empty() {
+            self.commits.seconds.record(begun.elapsed());
+            self.commits.jobs.record(batch.len() as f64);
+        }
         let alone = whole.is_err() && groups().count() > 1;
-        let mut keep_group = |group: &Vec<Write>| {
-            let outcome = if alone { self.transaction(std::iter::once(group)) } else { whole.clone() };
-            // Must precede the next group, which may contain a later log row of the same match.
-            self.remember(group, outcome.is_ok());
-            outcome
-        };
-        batch.iter().map(|job| job.groups.iter().map(&mut keep_group).collect()).collect()
+        let mut results = Vec::with_capacity(batch.len());
+        for job in batch {
+            let mut outcomes = Vec::with_capacity(job.groups.len());
+            for group in &job.groups {
+                let outcome = if alone { self.transaction(std::iter::once(group)).await } else { whole.clone() };
+                // Must precede the next group, which may contain a later log row of the same match.
+                self.remember(group, outcome.is_ok());
+                outcomes.push(outcome);
+            }
+            results.push(outcomes);
+        }
+        results
     }
 
     /// Updates the set of matches with lost log rows.
@@ -165,42 +176,31 @@ impl Writer {
         }
     }
 
-    fn transaction<'a>(&mut self, groups: impl Iterator<Item = &'a Vec<Write>>) -> Result<(), StoreError> {
-        let mut writes = groups.flatten().peekable();
-        if writes.peek().is_none() {
+    /// Stores groups of writes together or not at all. Once ownership is lost, stores nothing.
+    async fn transaction<'a>(&mut self, groups: impl Iterator<Item = &'a Vec<Write>>) -> Result<(), StoreError> {
+        if let Some(error) = &*self.lost.borrow() {
+            return Err(error.clone());
+        }
+        let mut batch = Vec::new();
+        for write in groups.flatten() {
+            if let Write::Act { id, .. } = write
+                && self.broken.contains(id)
+            {
+                return Err(StoreError::Broken { id: id.clone() });
+            }
+            statements::append(write, &mut batch);
+        }
+        if batch.is_empty() && self.writes.renewal().is_none() {
             return Ok(());
         }
-        self.run_sql("BEGIN IMMEDIATE")?;
-        let mut result = writes.try_for_each(|write| self.apply(write));
-        if result.is_ok() {
-            result = self.run_sql("COMMIT");
-        }
-        if result.is_err() {
-            // Fails if SQLite has already rolled back, as on a full disk; that error has no consequence.
-            let _ = self.run_sql("ROLLBACK");
-        }
-        result
-    }
-
-    fn run_sql(&self, text: &str) -> Result<(), StoreError> {
-        let done = self.connection.prepare_cached(text).and_then(|mut statement| statement.execute([]));
-        done.map(drop).map_err(|e| StoreError::sql(&self.path, e))
-    }
-
-    fn apply(&self, write: &Write) -> Result<(), StoreError> {
-        if let Write::Act { id, .. } = write
-            && self.broken.contains(id)
+        let stored = self.writes.commit(&batch).await;
+        if let Err(error) = &stored
+            && error.is_final()
         {
-            return Err(StoreError::Broken { id: id.clone() });
+            tracing::error!(%error, "store lost");
+            self.lost.send_replace(Some(error.clone()));
         }
-        apply(&self.connection, write).map_err(|e| failed(&self.path, e))
-    }
-}
-
-fn failed(path: &Path, failed: Failed) -> StoreError {
-    match failed {
-        Failed::Sql(e) => StoreError::sql(path, e),
-        Failed::Store(e) => e,
+        stored
     }
 }
 

@@ -1,75 +1,35 @@
-//! Tests of the store: order of writes, durability under `kill -9`, and error messages.
+//! Behavior that all engines share.
 
-use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::pin::Pin;
 
 use ludex_store::{
-    ActRow, EndRow, JoinRow, MatchFilter, MatchRow, OldRows, SeatRow, SessionRow, Store, StoreError, TokenHash,
+    ActRow, JoinRow, MatchFilter, MatchRow, OldRows, SeatRow, SessionRow, StoreError, StoreLocation, TokenHash,
     TokenRow, Write,
 };
-use rand::rngs::SmallRng;
-use rand::{RngExt as _, SeedableRng as _};
 
-fn row(id: &str) -> MatchRow {
-    MatchRow {
-        id: id.to_owned(),
-        game: "connect_four".to_owned(),
-        string: "connect_four(rows=6,columns=7)".to_owned(),
-        rated: true,
-        run: None,
-        seats: vec!["ann".into(), "bob".into()],
-        header: format!(r#"{{"episode":"{id}"}}"#),
-        secret: r#"{"seed":"42"}"#.to_owned(),
-        started_ms: 1_000,
-    }
-}
+use super::rows::{act, body, check_log, end, open, result, row, start};
 
-fn start(id: &str) -> Write {
-    Write::MatchStart(row(id))
-}
+type Test = fn(StoreLocation) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Returns the body of act `n` of a match. Bodies differ, so that each act can be checked
-/// separately.
-fn body(id: &str, n: u64) -> String {
-    format!(r#"{{"match":"{id}","n":{n},"say":"{}"}}"#, "é".repeat((n % 50) as usize))
-}
+/// Tests of an empty store, by name.
+pub const TESTS: [(&str, Test); 7] = [
+    ("stored_match_is_read_back_unchanged", |location| Box::pin(stored_match_is_read_back_unchanged(location))),
+    ("only_old_released_matches_are_removed", |location| Box::pin(only_old_released_matches_are_removed(location))),
+    ("writes_are_stored_in_queue_order", |location| Box::pin(writes_are_stored_in_queue_order(location))),
+    ("handles_of_a_store_work_in_any_runtime", |location| Box::pin(handles_of_a_store_work_in_any_runtime(location))),
+    ("invalid_write_does_not_affect_other_writes", |location| {
+        Box::pin(invalid_write_does_not_affect_other_writes(location))
+    }),
+    ("lists_and_records_are_filtered_and_paged", |location| {
+        Box::pin(lists_and_records_are_filtered_and_paged(location))
+    }),
+    ("sessions_tokens_and_values_survive_a_restart", |location| {
+        Box::pin(sessions_tokens_and_values_survive_a_restart(location))
+    }),
+];
 
-fn act(id: &str, n: u64) -> Write {
-    Write::Act { id: id.to_owned(), n, body: body(id, n) }
-}
-
-fn result(ended_ms: i64) -> EndRow {
-    EndRow {
-        reason: "finished".to_owned(),
-        ended_ms,
-        footer: r#"{"returns":[1,-1]}"#.to_owned(),
-        record: r#"{"ludex":1}"#.to_owned(),
-    }
-}
-
-fn end(id: &str, ended_ms: i64) -> Write {
-    Write::MatchEnd { id: id.to_owned(), acts: Vec::new(), end: result(ended_ms) }
-}
-
-/// Asserts that a log starts at row 0, has no gaps, and contains the written bodies.
-fn check_log(id: &str, acts: &[ActRow]) {
-    for (n, act) in acts.iter().enumerate() {
-        assert_eq!(act.n, n as u64, "a gap in {id}");
-        assert_eq!(act.body, body(id, act.n));
-    }
-}
-
-async fn open(folder: &Path) -> Store {
-    Store::open(folder).await.unwrap()
-}
-
-#[tokio::test]
-async fn stored_match_is_read_back_unchanged() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path()).await;
+pub async fn stored_match_is_read_back_unchanged(location: StoreLocation) {
+    let store = open(&location).await;
     let mut first = row("m_1");
     first.run = Some("r".to_owned());
     first.seats = vec!["ann".into(), "ann".into(), "bob \"x\"".into()];
@@ -80,7 +40,7 @@ async fn stored_match_is_read_back_unchanged() {
     store.write(vec![act("m_1", 1)]).await.unwrap();
     store.close().await.unwrap();
 
-    let store = open(folder.path()).await;
+    let store = open(&location).await;
     let running = store.running().await.unwrap();
     assert_eq!(running.len(), 2);
     assert_eq!(running[0].row, first);
@@ -112,10 +72,8 @@ async fn stored_match_is_read_back_unchanged() {
     assert_eq!((other.released, other.acts.len()), (false, 1));
 }
 
-#[tokio::test]
-async fn only_old_released_matches_are_removed() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path()).await;
+pub async fn only_old_released_matches_are_removed(location: StoreLocation) {
+    let store = open(&location).await;
     let unrated = |id: &str| Write::MatchStart(MatchRow { rated: false, ..row(id) });
     let released = |id: &str| Write::Released { ids: vec![id.to_owned()] };
     let mut joined = MatchRow { rated: false, ..row("m_joined") };
@@ -160,10 +118,8 @@ async fn only_old_released_matches_are_removed() {
     assert_eq!(store.remove_old(OldRows::UnratedMatches, 2_000).await.unwrap(), 1);
 }
 
-#[tokio::test]
-async fn writes_are_stored_in_queue_order() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path()).await;
+pub async fn writes_are_stored_in_queue_order(location: StoreLocation) {
+    let store = open(&location).await;
     let writers = 16;
     let tasks = (0..writers).map(|k| {
         let store = store.clone();
@@ -199,10 +155,8 @@ async fn writes_are_stored_in_queue_order() {
     }
 }
 
-#[tokio::test]
-async fn handles_of_a_store_work_in_any_runtime() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path()).await;
+pub async fn handles_of_a_store_work_in_any_runtime(location: StoreLocation) {
+    let store = open(&location).await;
     let threads: Vec<_> = (0..3)
         .map(|k| {
             let store = store.clone();
@@ -221,10 +175,8 @@ async fn handles_of_a_store_work_in_any_runtime() {
     assert_eq!(store.running().await.unwrap().len(), 3);
 }
 
-#[tokio::test]
-async fn invalid_write_does_not_affect_other_writes() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path()).await;
+pub async fn invalid_write_does_not_affect_other_writes(location: StoreLocation) {
+    let store = open(&location).await;
     store.write(vec![start("m_1"), start("m_2"), act("m_2", 0)]).await.unwrap();
     // Queued together, so that they share a transaction.
     let good = store.submit(vec![act("m_1", 0)]).await.unwrap();
@@ -255,10 +207,8 @@ async fn invalid_write_does_not_affect_other_writes() {
     store.flush().await.unwrap();
 }
 
-#[tokio::test]
-async fn lists_and_records_are_filtered_and_paged() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path()).await;
+pub async fn lists_and_records_are_filtered_and_paged(location: StoreLocation) {
+    let store = open(&location).await;
     for k in 0..10 {
         let mut row = row(&format!("m_{k}"));
         row.rated = k % 2 == 0;
@@ -312,10 +262,8 @@ async fn lists_and_records_are_filtered_and_paged() {
     assert_eq!(store.records(&chess, 0, 100).await.unwrap().len(), 2);
 }
 
-#[tokio::test]
-async fn sessions_tokens_and_values_survive_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path()).await;
+pub async fn sessions_tokens_and_values_survive_a_restart(location: StoreLocation) {
+    let store = open(&location).await;
     let hash = TokenHash::of("secret");
     let session = SessionRow {
         id: "s_1".to_owned(),
@@ -361,7 +309,7 @@ async fn sessions_tokens_and_values_survive_a_restart() {
     assert_eq!((store.next("rated").await.unwrap(), store.next("rated").await.unwrap()), (0, 1));
     store.close().await.unwrap();
 
-    let store = open(folder.path()).await;
+    let store = open(&location).await;
     assert_eq!(store.session("s_1").await.unwrap(), Some(session));
     assert_eq!(store.session("s_2").await.unwrap(), Some(SessionRow { expires_ms: 10, ..guest }));
     assert_eq!(store.sessions().await.unwrap().len(), 2);
@@ -380,225 +328,4 @@ async fn sessions_tokens_and_values_survive_a_restart() {
     assert_eq!(store.joins().await.unwrap(), []);
     store.write(vec![Write::SessionGone { id: "s_1".to_owned() }]).await.unwrap();
     assert_eq!(store.session("s_1").await.unwrap(), None);
-}
-
-#[tokio::test]
-async fn store_has_one_owner_and_shared_readers() {
-    let outer = tempfile::tempdir().unwrap();
-    let folder = outer.path().join("a/b");
-    assert!(matches!(Store::open_shared(&folder).await, Err(StoreError::Missing { .. })));
-    assert!(!folder.exists(), "shared access must not create a store");
-    let store = open(&folder).await;
-    #[cfg(unix)]
-    for path in [&folder, store.path()] {
-        let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
-        assert_eq!(mode & 0o077, 0, "{} contains secrets and is readable by others", path.display());
-    }
-    let Err(error) = Store::open(&folder).await else { panic!("two owners") };
-    assert!(matches!(error, StoreError::Locked { .. }));
-    assert!(error.to_string().contains("in use by another ludex server"), "{error}");
-
-    let beside = Store::open_shared(&folder).await.unwrap();
-    store.write(vec![start("m_1")]).await.unwrap();
-    assert_eq!(beside.running().await.unwrap().len(), 1);
-    beside.write(vec![Write::Meta { key: "k".to_owned(), value: "v".to_owned() }]).await.unwrap();
-    assert_eq!(store.meta("k").await.unwrap().as_deref(), Some("v"));
-    assert!(matches!(beside.next("rated").await, Err(StoreError::NotOwner)));
-    beside.close().await.unwrap();
-    assert!(matches!(Store::open(&folder).await, Err(StoreError::Locked { .. })), "the owner still has the lock");
-
-    let other = store.clone();
-    store.close().await.unwrap();
-    assert!(matches!(other.write(vec![start("m_2")]).await, Err(StoreError::Closed)));
-    assert!(matches!(other.running().await, Err(StoreError::Closed)));
-    open(&folder).await.close().await.unwrap();
-}
-
-/// Creates a database at the store's path with `script`.
-fn database(folder: &Path, script: &str) {
-    rusqlite::Connection::open(folder.join("ludex.db")).unwrap().execute_batch(script).unwrap();
-}
-
-#[tokio::test]
-async fn foreign_files_are_reported_and_left_unchanged() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ludex.db");
-    fs::write(&path, "This is a diary, not a database. ".repeat(100)).unwrap();
-    let before = fs::read(&path).unwrap();
-    let Err(error) = Store::open(folder.path()).await else { panic!("a diary was opened") };
-    assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
-    assert!(error.to_string().contains("ludex.db is not a ludex store"), "{error}");
-    assert_eq!(fs::read(&path).unwrap(), before);
-
-    fs::remove_file(&path).unwrap();
-    database(folder.path(), "CREATE TABLE recipes (name TEXT); PRAGMA user_version = 1");
-    let before = fs::read(&path).unwrap();
-    for opened in [Store::open(folder.path()).await, Store::open_shared(folder.path()).await] {
-        assert!(matches!(opened.err(), Some(StoreError::Foreign { .. })));
-    }
-    assert_eq!(fs::read(&path).unwrap(), before);
-}
-
-#[tokio::test]
-async fn stores_of_unsupported_versions_are_refused_and_left_unchanged() {
-    let folder = tempfile::tempdir().unwrap();
-    open(folder.path()).await.close().await.unwrap();
-    for version in [0, 1, 2, 3, 4, 99] {
-        database(folder.path(), &format!("PRAGMA user_version = {version}"));
-        let before = fs::read(folder.path().join("ludex.db")).unwrap();
-        for opened in [Store::open(folder.path()).await, Store::open_shared(folder.path()).await] {
-            let Err(error) = opened else { panic!("a store of version {version} was opened") };
-            assert!(matches!(error, StoreError::Version { found, .. } if found == version), "{error}");
-            let text = format!("expected store version 5, got {version}; use the ludex version that wrote the store");
-            assert!(error.to_string().contains(&text), "{error}");
-        }
-        assert_eq!(fs::read(folder.path().join("ludex.db")).unwrap(), before);
-    }
-}
-
-#[tokio::test]
-async fn damaged_file_is_reported() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ludex.db");
-    let store = open(folder.path()).await;
-    let mut writes = vec![start("m_1")];
-    writes.extend((0..2_000).map(|n| act("m_1", n)));
-    store.write(writes).await.unwrap();
-    store.close().await.unwrap();
-    // First everything after the first page is overwritten, as by a bad disk; then only a few bytes of every page.
-    let whole = fs::read(&path).unwrap();
-    let mut gone = whole.clone();
-    gone[4_096..].fill(0x5a);
-    let mut spoilt = whole.clone();
-    spoilt[4_096..].chunks_mut(4_096).for_each(|page| page[1_000..1_064].fill(0x5a));
-    for bytes in [gone, spoilt] {
-        fs::write(&path, bytes).unwrap();
-        let error = Store::open(folder.path()).await.err().expect("a damaged store was opened");
-        assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
-        assert!(error.to_string().contains("ludex.db is damaged"), "{error}");
-    }
-    fs::write(&path, whole).unwrap();
-    open(folder.path()).await.close().await.unwrap();
-}
-
-#[tokio::test]
-async fn empty_database_file_is_reported_and_left_unchanged() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ludex.db");
-    open(folder.path()).await.close().await.unwrap();
-    fs::write(&path, "").unwrap();
-    for opened in [Store::open(folder.path()).await, Store::open_shared(folder.path()).await] {
-        let error = opened.err().expect("an empty file was opened");
-        assert!(matches!(error, StoreError::Empty { .. }), "{error:?}");
-        assert!(error.to_string().contains("restore it from a backup, or remove it"), "{error}");
-    }
-    assert_eq!(fs::metadata(&path).unwrap().len(), 0);
-    fs::remove_file(&path).unwrap();
-    open(folder.path()).await.close().await.unwrap();
-}
-
-/// Returns the fraction of the long tests to run, 0.2 by default.
-fn scale() -> f64 {
-    std::env::var("LUDEX_TEST_SCALE").ok().and_then(|text| text.parse().ok()).unwrap_or(0.2)
-}
-
-const CHILD: &str = "LUDEX_STORE_CHILD";
-
-/// Writes to a store and prints each acknowledged write. The next test runs this function in a
-/// child process and kills it.
-#[test]
-#[ignore = "run as a child process by acknowledged_writes_survive_a_kill"]
-fn child_process_writes_until_killed() {
-    let folder = std::env::var(CHILD).expect("started by the test below");
-    let (folder, round) = folder.split_once('#').unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let store = open(Path::new(folder)).await;
-        let say = |line: String| {
-            let mut out = std::io::stdout().lock();
-            writeln!(out, "#{line}").and_then(|()| out.flush()).unwrap();
-        };
-        let tasks = (0..12).map(|k| {
-            let store = store.clone();
-            async move {
-                for game in 0.. {
-                    let index = store.next("rated").await.unwrap();
-                    say(format!("index {index}"));
-                    let id = format!("m_{round}_{k}_{game}");
-                    store.write(vec![start(&id)]).await.unwrap();
-                    say(format!("start {id} 0"));
-                    for n in 0..20 + k {
-                        if k == 0 {
-                            store.write_behind(vec![act(&id, n)]).await.unwrap();
-                        } else {
-                            store.write(vec![act(&id, n)]).await.unwrap();
-                            say(format!("act {id} {n}"));
-                        }
-                    }
-                    let last = vec![ActRow { n: 20 + k, body: body(&id, 20 + k) }];
-                    let end = Write::MatchEnd { id: id.clone(), acts: last, end: result(1) };
-                    store.write(vec![end, Write::Released { ids: vec![id.clone()] }]).await.unwrap();
-                    say(format!("end {id} {}", 20 + k));
-                }
-            }
-        });
-        futures_util::future::join_all(tasks).await;
-    });
-}
-
-#[test]
-fn acknowledged_writes_survive_a_kill() {
-    let folder = tempfile::tempdir().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let mut rng = SmallRng::seed_from_u64(1);
-    let rounds = (20.0 * scale()).ceil() as u32;
-    // Highest acknowledged act of each match, and whether its end was acknowledged.
-    let mut promised: HashMap<String, (Option<u64>, bool)> = HashMap::new();
-    let mut indices = HashSet::new();
-    for round in 0..rounds {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "--nocapture", "child_process_writes_until_killed"])
-            .env(CHILD, format!("{}#{round}", folder.path().display()))
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut moment = rng.random_range(1..2_000);
-        // A line that the child printed before it was killed also counts if it is read later.
-        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-            let line = line.unwrap();
-            // The test harness may print text before the first `#`. The child prints each line in a single call, so
-            // lines are never interleaved.
-            let Some(line) = line.split('#').nth(1) else { continue };
-            moment -= 1;
-            if moment == 0 {
-                child.kill().unwrap();
-            }
-            let mut words = line.split(' ');
-            match (words.next(), words.next(), words.next().and_then(|n| n.parse::<u64>().ok())) {
-                (Some("index"), Some(index), None) => {
-                    assert!(indices.insert(index.to_owned()), "index {index} was returned twice");
-                }
-                (Some("start"), Some(id), Some(_)) => drop(promised.insert(id.to_owned(), (None, false))),
-                (Some("act"), Some(id), Some(n)) => promised.get_mut(id).unwrap().0 = Some(n),
-                (Some("end"), Some(id), Some(n)) => drop(promised.insert(id.to_owned(), (Some(n), true))),
-                other => panic!("the child said {other:?}"),
-            }
-        }
-        child.wait().unwrap();
-        assert!(moment <= 0, "the child ended by itself");
-
-        runtime.block_on(async {
-            let store = open(folder.path()).await;
-            for (id, (acts, ended)) in &promised {
-                let kept = store.episode(id).await.unwrap().unwrap_or_else(|| panic!("{id} is lost"));
-                check_log(id, &kept.acts);
-                assert!(kept.acts.len() as u64 >= acts.map_or(0, |n| n + 1), "acts of {id} are lost");
-                // The end may be stored without an acknowledgment, but never without the record and the release.
-                assert!(!ended || kept.end.is_some(), "the end of {id} is lost");
-                assert_eq!(kept.end.is_some(), kept.released);
-            }
-            store.close().await.unwrap();
-        });
-    }
-    assert!(promised.values().any(|(_, ended)| *ended), "expected at least one finished match");
 }

@@ -1,4 +1,5 @@
--- Bodies are JSON text; times are milliseconds since the Unix epoch. `VERSION` in open.rs is the version of this schema.
+-- Bodies are JSON text; times are milliseconds since the Unix epoch. `VERSION` in lib.rs is the version of this schema.
+-- postgres/schema.sql has the same tables and columns.
 
 CREATE TABLE matches (
     seq        INTEGER PRIMARY KEY,

@@ -1,20 +1,17 @@
-//! Opening of the data directory: lock, checks and schema.
+//! Opening of a database file: lock, checks and schema.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::StoreError;
-use super::connection::connect;
-use super::permissions;
-use super::readers::Readers;
+use super::{connect, permissions, sqlite_error};
+use crate::engine::Access;
+use crate::{StoreError, VERSION};
 
-/// Name of the database file in the data directory.
-pub const STORE_FILE: &str = "ludex.db";
 /// Name of the lock file in the data directory.
 pub const LOCK_FILE: &str = "ludex.lock";
 
@@ -22,9 +19,6 @@ pub const LOCK_FILE: &str = "ludex.lock";
 const APPLICATION: i64 = 0x4c55_4458;
 
 const SCHEMA: &str = include_str!("schema.sql");
-
-/// Version of the schema (`PRAGMA user_version`). Versions 1 to 4 preceded release 0.1.0.
-const VERSION: u32 = 5;
 
 /// Maximum duration of the check of a database file. If the check takes longer, the file is used unchecked.
 const CHECK: Duration = Duration::from_secs(10);
@@ -39,52 +33,42 @@ const LOCK_POLL: Duration = Duration::from_millis(20);
 /// three times as much as a commit.
 const LOG_PAGES: i64 = 4_096;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
-    /// Exclusive access of the server.
-    Owner,
-    /// Shared access of a command, with or without a running server.
-    Beside,
-}
-
-pub(super) struct OpenStore {
-    pub path: PathBuf,
-    pub writer: Connection,
-    pub readers: Readers,
-    /// Lock of the owner; `None` for shared access.
-    pub lock: Option<Lock>,
-}
-
-pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreError> {
-    let path = folder.join(STORE_FILE);
+/// Opens the file at `path`. Returns the connection for writes, and the lock of an owner.
+pub(super) fn open(path: &Path, access: Access) -> Result<(Connection, Option<Lock>), StoreError> {
+    let folder = folder_of(path);
     let mut fresh = false;
     let lock = match access {
         Access::Owner => {
             make_folder(folder)?;
             let lock = lock(folder)?;
-            fresh = make_file(&path)?;
+            fresh = make_file(path)?;
             permissions::restrict(folder);
             Some(lock)
         }
-        Access::Beside if !path.try_exists().map_err(|e| StoreError::io(&path, e))? => {
-            return Err(StoreError::Missing { path: folder.to_owned() });
+        Access::Beside if !path.try_exists().map_err(|e| StoreError::io(path, e))? => {
+            return Err(StoreError::Missing { place: folder.display().to_string() });
         }
         Access::Beside => None,
     };
-    if !fresh && fs::metadata(&path).map_err(|e| StoreError::io(&path, e))?.len() == 0 {
-        return Err(StoreError::Empty { path });
+    if !fresh && fs::metadata(path).map_err(|e| StoreError::io(path, e))?.len() == 0 {
+        return Err(StoreError::Empty { place: path.display().to_string() });
     }
-    let writer = prepared(&path, access).inspect_err(|_| {
+    let writer = prepared(path, access).inspect_err(|_| {
         if fresh {
             // The next start would report an empty file as lost data.
-            let _ = fs::remove_file(&path);
+            let _ = fs::remove_file(path);
         }
     })?;
-    Ok(OpenStore { readers: Readers::new(path.clone()), path, writer, lock })
+    Ok((writer, lock))
+}
+
+/// Returns the directory of a database file.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Creates the data directory, readable only by its owner, since the database contains secrets.
-pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
+pub(crate) fn make_folder(folder: &Path) -> Result<(), StoreError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -118,7 +102,7 @@ impl Drop for Lock {
     }
 }
 
-pub(super) fn lock(folder: &Path) -> Result<Lock, StoreError> {
+pub(crate) fn lock(folder: &Path) -> Result<Lock, StoreError> {
     let path = folder.join(LOCK_FILE);
     let io = |e| StoreError::io(&path, e);
     let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
@@ -128,7 +112,8 @@ pub(super) fn lock(folder: &Path) -> Result<Lock, StoreError> {
             // Best effort: if a locked file cannot be read, the process id is omitted.
             let mut text = String::new();
             let pid = file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
-            return Err(StoreError::Locked { path: folder.to_owned(), pid });
+            let owner = pid.map(|pid: u32| format!("process {pid}"));
+            return Err(StoreError::Locked { place: folder.display().to_string(), owner });
         }
         Err(TryLockError::Error(e)) => return Err(io(e)),
     }
@@ -152,22 +137,19 @@ fn try_lock(file: &File) -> Result<(), TryLockError> {
 /// Checks that the file is a store of this version, before anything is changed. The owner initializes an empty file.
 /// Returns the connection for writes.
 fn prepared(path: &Path, access: Access) -> Result<Connection, StoreError> {
-    let sql = |e| StoreError::sql(path, e);
+    let sql = |e| sqlite_error(path, e);
     let writer = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql)?;
     let number = |text: &str| writer.query_row(text, [], |row| row.get::<_, i64>(0)).map_err(sql);
     let application = number("PRAGMA application_id")?;
     let empty = application == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0;
     if application != APPLICATION && !empty {
-        return Err(StoreError::Foreign { path: path.to_owned() });
+        return Err(StoreError::Foreign { place: path.display().to_string() });
     }
     let version = number("PRAGMA user_version")?;
     if empty && access == Access::Owner {
-        let script = format!(
-            "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};\n{SCHEMA}COMMIT;"
-        );
-        writer.execute_batch(&script).map_err(sql)?;
+        create_schema(&writer).map_err(sql)?;
     } else if version != i64::from(VERSION) {
-        return Err(StoreError::Version { path: path.to_owned(), found: version as u32, known: VERSION });
+        return Err(StoreError::Version { place: path.display().to_string(), found: version as u32, known: VERSION });
     } else if access == Access::Owner {
         check(&writer, path)?;
     }
@@ -177,6 +159,13 @@ fn prepared(path: &Path, access: Access) -> Result<Connection, StoreError> {
     );
     writer.execute_batch(&settings).map_err(sql)?;
     Ok(writer)
+}
+
+/// Creates the tables of a store in an empty database.
+pub(super) fn create_schema(database: &Connection) -> rusqlite::Result<()> {
+    database.execute_batch(&format!(
+        "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};\n{SCHEMA}COMMIT;"
+    ))
 }
 
 /// Checks the whole file for damage, since writes could make the damage worse.
@@ -195,11 +184,13 @@ fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     });
     match said {
         Ok(text) if text == "ok" => Ok(()),
-        Ok(message) => Err(StoreError::Corrupt { path: path.to_owned(), message: message.trim().replace('\n', " ") }),
+        Ok(message) => {
+            Err(StoreError::Corrupt { place: path.display().to_string(), message: message.trim().replace('\n', " ") })
+        }
         Err(e) if e.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
             tracing::warn!(path = %path.display(), limit_s = CHECK.as_secs(), "store check timed out");
             Ok(())
         }
-        Err(e) => Err(StoreError::sql(path, e)),
+        Err(e) => Err(sqlite_error(path, e)),
     }
 }
