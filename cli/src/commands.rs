@@ -23,6 +23,7 @@ mod selfplay;
 mod serve;
 mod show;
 mod status;
+mod store_args;
 mod suites;
 mod terminal;
 mod tournament;

@@ -15,8 +15,8 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use ludex_report::runs::run_files::{EPISODES, LOG};
 use ludex_store::{
-    LOCK_FILE, STORE_FILE,
-    snapshot::{StoreSnapshot, make_independent, reserve},
+    LOCK_FILE, STORE_FILE, StoreLocation,
+    snapshot::{StoreSnapshot, install, make_independent, reserve},
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -52,12 +52,16 @@ pub struct BackupSize {
     pub bytes: u64,
 }
 
-/// Writes a backup of the data directory `data`, which a server may be using, to the new file `file`.
+/// Writes a backup of the data directory `data` and its store, which a server may be using, to the new file `file`.
 ///
 /// # Errors
 ///
 /// Fails if there is no store, if `file` exists, or if a file cannot be read or written.
-pub fn write(data: &Path, file: &Path) -> anyhow::Result<BackupSize> {
+///
+/// # Panics
+///
+/// For PostgreSQL in an asynchronous context.
+pub fn write(data: &Path, store: &StoreLocation, file: &Path) -> anyhow::Result<BackupSize> {
     ensure!(!file.exists(), "expected the name of a new file, got {}, which exists", file.display());
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let cannot = || format!("{} cannot be written", file.display());
@@ -66,7 +70,7 @@ pub fn write(data: &Path, file: &Path) -> anyhow::Result<BackupSize> {
     let aside = tempfile::tempdir_in(folder).with_context(cannot)?;
     let mut archive = BackupWriter::new(draft.as_file())?;
 
-    let snapshot = StoreSnapshot::take(data)?;
+    let mut snapshot = StoreSnapshot::take(store)?;
     let files = files(data)?;
     let lengths: Vec<u64> = files.iter().map(|name| length(&data.join(name))).collect::<anyhow::Result<_>>()?;
     snapshot.release()?;
@@ -83,16 +87,18 @@ pub fn write(data: &Path, file: &Path) -> anyhow::Result<BackupSize> {
     Ok(size)
 }
 
-/// Restores a backup into the data directory `data`, which must not have a store. Nothing is restored if the backup is
-/// incomplete or damaged.
+/// Restores a backup into the data directory `data`, which must not have runs, and a store that must not exist. The engine
+/// of the store need not be that of the original. Nothing is restored if the backup is incomplete or damaged.
 ///
 /// # Errors
 ///
-/// Fails if `data` has a store or runs, if the backup is incomplete or damaged, or if a file cannot be read or
-/// written.
-pub fn restore(file: &Path, data: &Path) -> anyhow::Result<(BackupManifest, BackupSize)> {
-    for name in [STORE_FILE, RUNS] {
-        let path = data.join(name);
+/// Fails if there is a store or a run, if the backup is incomplete or damaged, or if a file cannot be read or written.
+///
+/// # Panics
+///
+/// For PostgreSQL in an asynchronous context.
+pub fn restore(file: &Path, data: &Path, store: &StoreLocation) -> anyhow::Result<(BackupManifest, BackupSize)> {
+    for path in [store.path(), Some(&*data.join(RUNS))].into_iter().flatten() {
         ensure!(!path.exists(), "expected a folder without a store, got {}, which exists", path.display());
     }
     let _lock = reserve(data)?;
@@ -100,13 +106,16 @@ pub fn restore(file: &Path, data: &Path) -> anyhow::Result<(BackupManifest, Back
     let draft = tempfile::Builder::new().prefix(".restore-").tempdir_in(data);
     let draft = draft.with_context(|| format!("{} cannot be written", data.display()))?;
     let restored = unpack(file, draft.path())?;
-    make_independent(draft.path())?;
+    let copy = draft.path().join(STORE_FILE);
+    make_independent(&copy)?;
+    let runs = draft.path().join(RUNS);
+    if runs.exists() {
+        fs::rename(&runs, data.join(RUNS)).with_context(|| format!("{} cannot be written", data.display()))?;
+    }
     // The store comes last, since its presence makes the directory a store.
-    for name in [RUNS, STORE_FILE] {
-        let path = draft.path().join(name);
-        if path.exists() {
-            fs::rename(&path, data.join(name)).with_context(|| format!("{} cannot be written", path.display()))?;
-        }
+    if let Err(error) = install(&copy, store) {
+        let _ = fs::remove_dir_all(data.join(RUNS));
+        return Err(error.into());
     }
     Ok(restored)
 }

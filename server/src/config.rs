@@ -14,6 +14,7 @@ use ludex_arena::suites::Suites;
 use ludex_env::Games;
 use ludex_gym::opponents::Opponents;
 use ludex_protocol::Limits;
+use ludex_store::StoreLocation;
 
 pub use self::retention::Retention;
 use crate::door::Door;
@@ -21,8 +22,11 @@ use crate::door::Door;
 /// Settings of a server.
 #[derive(Clone)]
 pub struct Config {
-    /// Directory of the store.
+    /// Directory of the runs, and of the store unless that is elsewhere.
     pub data: PathBuf,
+    pub store: StoreLocation,
+    /// True to accept a PostgreSQL server that may lose acknowledged moves.
+    pub allow_async_replication: bool,
     /// Number of threads that serve connections, at least 1; the compute pool has the same number.
     pub workers: usize,
     pub limits: Limits,
@@ -87,8 +91,11 @@ pub struct TlsFiles {
 impl Config {
     /// Returns the default settings, with the store in `data`.
     pub fn new(data: impl Into<PathBuf>) -> Self {
+        let data = data.into();
         Config {
-            data: data.into(),
+            store: StoreLocation::in_folder(&data),
+            data,
+            allow_async_replication: false,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: Limits::default(),
             limit_loopback: false,

@@ -13,7 +13,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use ludex_protocol::error::close;
 use ludex_protocol::message::Draining;
-use ludex_store::{Store, restrict_new_files};
+use ludex_store::snapshot::reserve;
+use ludex_store::{Store, StoreOptions, restrict_new_files};
 use tokio::io::DuplexStream;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
@@ -33,6 +34,9 @@ use ludex_arena::sessions::Control;
 
 /// Maximum time for clients to disconnect after the server has closed their connections.
 const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Maximum time to wait at the start for a database that cannot be reached, and for the lease of another server.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Interval at which histogram samples are aggregated into buckets.
 const TIDY: Duration = Duration::from_secs(5);
@@ -88,7 +92,15 @@ async fn serve_until(
     crate::limits::sane(&config.limits).map_err(anyhow::Error::msg)?;
     let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
     let metrics = Metrics::new()?;
-    let store = Store::open_measured(&config.data, metrics.commits.clone()).await?;
+    // The lock of a store in the folder serves for the folder too.
+    let _lock = (!config.store.is_in(&config.data)).then(|| reserve(&config.data)).transpose()?;
+    let options = StoreOptions {
+        commits: metrics.commits.clone(),
+        patience: PATIENCE,
+        allow_async_replication: config.allow_async_replication,
+        ..StoreOptions::default()
+    };
+    let store = Store::open_with(&config.store, options).await?;
     let local = listener.local_addr()?.ip().is_loopback();
     let tokens = store.has_tokens().await? || config.registration == Some(RegistrationMode::Open);
     let open_to_all = (!local).then_some(warnings(config.tls.is_some(), tokens));
@@ -110,7 +122,9 @@ async fn serve_until(
         tokio::spawn(hub.clone().watch_ended()),
         tokio::spawn(retention::watch(Arc::downgrade(&shared))),
     ];
+    let mut lost = None;
     {
+        let mut failed = pin!(shared.store.lost());
         let mut told = pin!(async {
             shutdown.await;
             drain(&shared).await;
@@ -126,6 +140,11 @@ async fn serve_until(
                     continue;
                 }
                 () = told.as_mut() => break,
+                // Another server may own the store already, so that nothing may be shown any more.
+                error = failed.as_mut() => {
+                    lost = Some(error);
+                    break;
+                }
             };
             match accepted {
                 Ok((stream, peer)) => {
@@ -148,8 +167,11 @@ async fn serve_until(
     shared.hub.settle().await;
     shared.hub.close_ladders().await;
     shared.gym.compute.close().await;
-    shared.store.clone().close().await?;
-    Ok(())
+    let closed = shared.store.clone().close().await;
+    match lost {
+        Some(error) => Err(error.into()),
+        None => Ok(closed?),
+    }
 }
 
 /// Serves `listener` until the future of `work` resolves, then shuts down in order. `work` receives the runs and their

@@ -2,13 +2,12 @@
 //! owners, and requests to end matches.
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
 use ludex_protocol::record::EndReason;
-use ludex_store::{MatchState, Store, StoreError, Write};
+use ludex_store::{MatchState, Store, StoreError, StoreLocation, Write};
 
 use crate::server_state::ServerState;
 use ludex_arena::matches::stored_end;
@@ -64,23 +63,23 @@ pub enum EndedBy {
     Command,
 }
 
-/// Ends a running match in the data directory `data` as aborted: no seat is at fault, and the match does not count. If a
-/// server uses the directory, waits until the server has ended the match.
+/// Ends a running match in a store as aborted: no seat is at fault, and the match does not count. If a server uses the
+/// store, waits until the server has ended the match.
 ///
 /// # Errors
 ///
 /// Fails if no running match has this id, the server does not end the match in time, or the store fails.
-pub async fn end_match(data: &Path, id: &str) -> anyhow::Result<EndedBy> {
+pub async fn end_match(location: &StoreLocation, id: &str) -> anyhow::Result<EndedBy> {
     // Fails if the store is missing, instead of creating it.
-    Store::open_shared(data).await?.close().await?;
-    match Store::open(data).await {
+    Store::open_shared(location).await?.close().await?;
+    match Store::open(location).await {
         Ok(store) => {
             let ended = end_stored(&store, id).await;
             store.close().await?;
             ended.map(|()| EndedBy::Command)
         }
         Err(StoreError::Locked { .. }) => {
-            let store = Store::open_shared(data).await?;
+            let store = Store::open_shared(location).await?;
             let ended = request_end(&store, id).await;
             store.close().await?;
             ended.map(|()| EndedBy::Server)

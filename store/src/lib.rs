@@ -223,10 +223,11 @@ impl Store {
     /// [`StoreError::Unreachable`]. A store in an SQLite file is never lost.
     pub async fn lost(&self) -> StoreError {
         let mut lost = self.shared.lost.clone();
-        match lost.wait_for(Option::is_some).await {
-            Ok(error) => error.clone().unwrap_or(StoreError::Closed),
+        let error = lost.wait_for(Option::is_some).await.ok().and_then(|error| error.clone());
+        match error {
+            Some(error) => error,
             // The writer has ended, as after `close`.
-            Err(_) => std::future::pending().await,
+            None => std::future::pending().await,
         }
     }
 

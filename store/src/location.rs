@@ -32,6 +32,13 @@ impl StoreLocation {
         StoreLocation::Sqlite(folder.join(STORE_FILE))
     }
 
+    /// Returns true if the store is a file in `folder`.
+    pub fn is_in(&self, folder: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let of_store = self.path().and_then(Path::parent);
+        of_store.is_some_and(|of_store| of_store == folder || real(of_store) == real(folder))
+    }
+
     /// Returns the path of an SQLite store.
     pub fn path(&self) -> Option<&Path> {
         match self {

@@ -142,12 +142,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 
 /// Writes a finished season as one file.
 fn export_season(args: &Args, file: &Path) -> anyhow::Result<()> {
-    let bytes = records::with_store(args.from.data(), async |store| {
+    let bytes = records::with_store(args.from.store(), async |store| {
         if let Some(SeasonName { contest, season }) = &args.ladder {
             return season_bundle::of_ladder(&store, contest, season).await;
         }
         let SeasonName { contest, season } = args.season.as_ref().context("expected --season or --ladder")?;
-        season_bundle::of_suite(&store, args.from.data(), contest, season).await
+        season_bundle::of_suite(&store, &args.from.store().data, contest, season).await
     })?;
     write_bytes(Some(file), &bytes)?;
     eprintln!("ludex: {} bytes in {} (`ludex verify {}` checks it)", bytes.len(), file.display(), file.display());

@@ -19,6 +19,7 @@ use ludex_report::runs::run_files::RUN;
 use ludex_report::scale::RatingOptions;
 use ludex_store::{MatchFilter, Store};
 
+use super::store_args::StoreArgs;
 use super::{block_on, print};
 
 /// Number of records per query of the store.
@@ -28,9 +29,8 @@ const PAGE_SIZE: u32 = 500;
 pub(super) struct RecordSource {
     /// Read files of records, one JSON object per line; - is standard input [default: the store]
     files: Vec<PathBuf>,
-    /// Use the store in this folder
-    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 impl RecordSource {
@@ -89,10 +89,11 @@ impl RecordSource {
         work: impl FnOnce(&mut (dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send)),
     ) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let store = runtime.block_on(Store::open_shared(&self.data));
-        let store = store
-            .with_context(|| format!("expected files of records or a store; {} cannot be read", self.data.display()))?;
-        let source = Source { file: store.path().display().to_string(), line: 0 };
+        let location = self.store.location();
+        let store = runtime.block_on(Store::open_shared(&location));
+        let store =
+            store.with_context(|| format!("expected files of records or a store; {location} cannot be read"))?;
+        let source = Source { file: location.to_string(), line: 0 };
         let (mut page, mut after, mut failed) = (VecDeque::new(), 0, None);
         let mut lines = std::iter::from_fn(|| {
             if page.is_empty() && failed.is_none() {
@@ -119,12 +120,12 @@ impl RecordSource {
         let [name] = self.files.as_slice() else { return Ok(None) };
         let Some(text) = name.to_str() else { return Ok(None) };
         let bare = name.extension().is_none() && name.components().count() == 1 && text != "-";
-        if Archive::is_run(text, &self.data) {
-            return Archive::open(text, &self.data).map(Some);
+        if Archive::is_run(text, &self.store.data) {
+            return Archive::open(text, &self.store.data).map(Some);
         }
         if bare && !name.exists() {
             let expected = || format!("expected a file or a run, got {text}");
-            return Archive::open(text, &self.data).with_context(expected).map(Some);
+            return Archive::open(text, &self.store.data).with_context(expected).map(Some);
         }
         Ok(None)
     }
@@ -136,15 +137,15 @@ impl RecordSource {
     pub(super) fn runs(&self) -> anyhow::Result<Option<Vec<Archive>>> {
         let names: Option<Vec<&str>> = self.files.iter().map(|name| name.to_str()).collect();
         let names = names.unwrap_or_default();
-        if names.is_empty() || !names.iter().all(|name| Archive::is_run(name, &self.data)) {
+        if names.is_empty() || !names.iter().all(|name| Archive::is_run(name, &self.store.data)) {
             return Ok(self.run()?.map(|run| vec![run]));
         }
-        names.into_iter().map(|name| Archive::open(name, &self.data)).collect::<anyhow::Result<_>>().map(Some)
+        names.into_iter().map(|name| Archive::open(name, &self.store.data)).collect::<anyhow::Result<_>>().map(Some)
     }
 
-    /// Returns the folder of the store.
-    pub(super) fn data(&self) -> &Path {
-        &self.data
+    /// Returns the store and its folder.
+    pub(super) fn store(&self) -> &StoreArgs {
+        &self.store
     }
 
     /// Returns the file, if there is exactly one argument and it names a file.
@@ -163,7 +164,7 @@ impl RecordSource {
     /// Returns the names of the sources, for messages.
     pub(super) fn name(&self) -> String {
         if self.files.is_empty() {
-            return self.data.display().to_string();
+            return self.store.location().to_string();
         }
         let names: Vec<String> = self.files.iter().map(|f| f.display().to_string()).collect();
         names.join(", ")
@@ -174,7 +175,7 @@ impl RecordSource {
         let mut out: Vec<String> = self.files.iter().map(|f| f.display().to_string()).collect();
         // The name of a run needs --data.
         if self.files.iter().all(|f| !f.exists()) {
-            out.extend(["--data".to_owned(), self.data.display().to_string()]);
+            out.extend(self.store.to_args());
         }
         out
     }
@@ -219,10 +220,10 @@ fn raw_lines_of(file: &Path) -> Box<dyn Iterator<Item = Result<RawLine, Rejected
     }
 }
 
-/// Runs `work` on the store in `folder`, even while a server uses it.
-pub(super) fn with_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyhow::Result<T>) -> anyhow::Result<T> {
+/// Runs `work` on a store, even while a server uses it.
+pub(super) fn with_store<T>(args: &StoreArgs, work: impl AsyncFnOnce(Store) -> anyhow::Result<T>) -> anyhow::Result<T> {
     block_on(async {
-        let store = Store::open_shared(folder).await?;
+        let store = Store::open_shared(args.location()).await?;
         let result = work(store.clone()).await;
         let closed = store.close().await;
         let value = result?;

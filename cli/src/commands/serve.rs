@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::block_on;
+use super::store_args::StoreArgs;
 use ludex_agents::{AgentClass, AgentSpec};
 use ludex_arena::consent::ConsentText;
 use ludex_arena::seasons::SuiteSeasons;
@@ -30,9 +31,11 @@ pub(super) struct Args {
     /// Listen at this address and port; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
     listen: SocketAddr,
-    /// Use the store in this folder
-    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Accept a PostgreSQL server that may lose acknowledged moves: without synchronous commits or standbys
+    #[arg(long)]
+    allow_async_replication: bool,
     /// Remove the store's folder at exit; the folder must be new or empty
     #[arg(long)]
     temporary: bool,
@@ -143,8 +146,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     log::start(args.log_format);
     let config = config(&args)?;
     if args.temporary {
-        let used = std::fs::read_dir(&args.data).is_ok_and(|mut entries| entries.next().is_some());
-        anyhow::ensure!(!used, "--temporary: expected a new or empty folder, got {}", args.data.display());
+        let used = std::fs::read_dir(&args.store.data).is_ok_and(|mut entries| entries.next().is_some());
+        anyhow::ensure!(!used, "--temporary: expected a new or empty folder, got {}", args.store.data.display());
     }
     let served = block_on(async {
         let listener = bind(args.listen).await?;
@@ -162,7 +165,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         ludex_server::run_then(listener, config.clone(), ready, stop).await
     });
     // If the server failed, its error is reported, not that of the removal.
-    served.and(if args.temporary { remove_folder(&args.data) } else { Ok(()) })
+    served.and(if args.temporary { remove_folder(&args.store.data) } else { Ok(()) })
 }
 
 /// Removes a folder, which is missing if the server did not start.
@@ -191,7 +194,9 @@ pub(super) async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 fn config(args: &Args) -> anyhow::Result<Config> {
-    let mut config = Config::new(&args.data);
+    let mut config = Config::new(&args.store.data);
+    config.store = args.store.location();
+    config.allow_async_replication = args.allow_async_replication;
     for limit in &args.limits {
         limits::set(&mut config.limits, limit).map_err(|e| anyhow::anyhow!("--limit: {e}"))?;
     }
@@ -278,7 +283,7 @@ fn offered_suites(given: &[String]) -> anyhow::Result<Suites> {
 /// file may cost money or start programs, so they are offered by `--agent` only.
 fn offered_agents(args: &Args) -> anyhow::Result<BTreeMap<String, String>> {
     let mut named = parse_agents(&args.agents)?;
-    for entry in agents_file::of_data(&args.data)?.entries {
+    for entry in agents_file::of_data(&args.store.data)?.entries {
         if let AgentSource::Spec(spec) = &entry.source
             && spec.class() == AgentClass::Network
         {

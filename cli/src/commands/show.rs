@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use ludex_env::Seat;
 use ludex_report::runs::archive::Archive;
 
+use super::store_args::StoreArgs;
+
 pub(super) use transcripts::write_folder;
 
 #[derive(clap::Args)]
@@ -23,9 +25,8 @@ pub(super) struct Args {
     /// Write an HTML page instead, to this file [default: RUN.html or EPISODE.html]
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     html: Option<Option<PathBuf>>,
-    /// Read the store and the runs from this folder
-    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
     #[command(flatten, next_help_heading = "Options for episodes")]
     boards: boards::BoardArgs,
     #[command(flatten, next_help_heading = "Options for runs")]
@@ -34,7 +35,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let subject = &args.subject;
-    if !Archive::is_run(subject, &args.data) {
+    if !Archive::is_run(subject, &args.store.data) {
         anyhow::ensure!(
             !args.matches.is_set(),
             "--lost, --won, --agent, --game and --episode require a run, got {subject}"

@@ -37,11 +37,11 @@ async fn restored_data_equals_original_except_rated_secret() {
     let (data, copy, file) = (folder.path().join("data"), folder.path().join("copy"), folder.path().join("b.tar.gz"));
     let [rated, run] = filled(&data).await;
     let store = Store::open(&data).await.unwrap();
-    assert_eq!(write(&data, &file).unwrap().files, 5);
-    assert!(format!("{:#}", write(&data, &file).unwrap_err()).contains("b.tar.gz, which exists"));
+    assert_eq!(write(&data, &(&data).into(), &file).unwrap().files, 5);
+    assert!(format!("{:#}", write(&data, &(&data).into(), &file).unwrap_err()).contains("b.tar.gz, which exists"));
     store.close().await.unwrap();
 
-    let (manifest, size) = restore(&file, &copy).unwrap();
+    let (manifest, size) = restore(&file, &copy, &(&copy).into()).unwrap();
     assert_eq!((manifest.ludex_backup, size.files), (VERSION, 5));
     let restored = texts(&copy);
     assert_eq!(restored, texts(&data));
@@ -51,7 +51,7 @@ async fn restored_data_equals_original_except_rated_secret() {
     assert_eq!(store.secret("run:r").await.unwrap(), run, "an open run keeps its plan");
     assert_ne!(store.secret("rated").await.unwrap(), rated);
     store.close().await.unwrap();
-    let said = format!("{:#}", restore(&file, &copy).unwrap_err());
+    let said = format!("{:#}", restore(&file, &copy, &(&copy).into()).unwrap_err());
     assert!(said.starts_with("expected a folder without a store, got ") && said.ends_with("which exists"), "{said}");
 }
 
@@ -63,10 +63,10 @@ async fn restored_files_are_private() {
     let folder = tempfile::tempdir().unwrap();
     let (data, copy, file) = (folder.path().join("data"), folder.path().join("copy"), folder.path().join("b.tar.gz"));
     filled(&data).await;
-    write(&data, &file).unwrap();
+    write(&data, &(&data).into(), &file).unwrap();
     fs::create_dir(&copy).unwrap();
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
-    restore(&file, &copy).unwrap();
+    restore(&file, &copy, &(&copy).into()).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&file), 0o600);
     for inner in ["", "runs", "runs/r"] {
@@ -93,7 +93,7 @@ async fn unusable_backup_restores_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (data, file, bad) = (folder.path().join("data"), folder.path().join("b.tar.gz"), folder.path().join("bad"));
     filled(&data).await;
-    write(&data, &file).unwrap();
+    write(&data, &(&data).into(), &file).unwrap();
     let whole = fs::read(&file).unwrap();
     let manifest = br#"{"ludex_backup":2,"program":"p","created":"c"}"#;
     let changed: &[(&str, &[u8])] =
@@ -110,7 +110,7 @@ async fn unusable_backup_restores_nothing() {
     for (create, expected) in cases {
         create();
         let copy = folder.path().join("copy");
-        let said = format!("{:#}", restore(&bad, &copy).unwrap_err());
+        let said = format!("{:#}", restore(&bad, &copy, &(&copy).into()).unwrap_err());
         assert!(said.contains(expected), "{said}");
         let left: Vec<_> = fs::read_dir(&copy).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, [LOCK_FILE], "{expected}");
@@ -123,7 +123,7 @@ async fn snapshot_excludes_later_writes() {
     let (data, copy) = (folder.path().join("data"), folder.path().join("copy"));
     filled(&data).await;
     let store = Store::open(&data).await.unwrap();
-    let snapshot = StoreSnapshot::take(&data).unwrap();
+    let snapshot = StoreSnapshot::take(&(&data).into()).unwrap();
     let later = store.submit(row("later")).await.unwrap();
     snapshot.release().unwrap();
     later.await.unwrap();

@@ -6,34 +6,33 @@ use indicatif::HumanBytes;
 use ludex_server::backup::{self, BackupSize};
 
 use crate::commands::print;
+use crate::commands::store_args::StoreArgs;
 
 #[derive(clap::Args)]
 pub(super) struct BackupArgs {
     /// Write the backup to this new file
     file: PathBuf,
-    /// Back up the store, runs and ladders in this folder, even while a server uses it
-    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 #[derive(clap::Args)]
 pub(super) struct RestoreArgs {
     /// Restore the backup in this file
     file: PathBuf,
-    /// Restore into this folder, which must not have a store
-    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 pub(super) fn backup(args: BackupArgs) -> anyhow::Result<()> {
-    let size = backup::write(&args.data, &args.file)?;
+    let size = backup::write(&args.store.data, &args.store.location(), &args.file)?;
     eprintln!("ludex: {} in {}", describe(size), args.file.display());
     Ok(())
 }
 
 pub(super) fn restore(args: RestoreArgs) -> anyhow::Result<()> {
-    let (manifest, size) = backup::restore(&args.file, &args.data)?;
-    eprintln!("ludex: {} of {} restored in {}", describe(size), manifest.created, args.data.display());
+    let (manifest, size) = backup::restore(&args.file, &args.store.data, &args.store.location())?;
+    eprintln!("ludex: {} of {} restored in {}", describe(size), manifest.created, args.store.location());
     Ok(())
 }
 

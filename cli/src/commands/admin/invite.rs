@@ -1,10 +1,10 @@
 //! `ludex admin invite`.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 
 use serde_json::json;
 
+use crate::commands::store_args::StoreArgs;
 use crate::commands::{block_on, print};
 use ludex_play::time::epoch_ms;
 use ludex_server::auth;
@@ -34,9 +34,8 @@ pub(super) struct Args {
     /// Address of the server's pages
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:7878")]
     url: String,
-    /// Use the store in this folder, even while a server uses it
-    #[arg(long, default_value = "./ludex-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -54,7 +53,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         expires_ms: expiry.map_err(|message| anyhow::anyhow!("--expires: {message}"))?,
     };
     let invitations = block_on(async {
-        let store = Store::open_or_create(&args.data).await?;
+        let store = Store::open_or_create(args.store.location()).await?;
         let invitations = invite(&store, &study, &args.people, epoch_ms()).await;
         store.close().await?;
         Ok(invitations?)

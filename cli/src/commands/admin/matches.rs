@@ -1,19 +1,18 @@
 //! `ludex admin match`.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 
 use ludex_server::operators::{EndedBy, end_match};
 
 use crate::commands::block_on;
+use crate::commands::store_args::StoreArgs;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
     command: MatchCommand,
-    /// Use the store in this folder, even while a server uses it
-    #[arg(long, value_name = "DIR", default_value = "./ludex-data", global = true)]
-    data: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 #[derive(clap::Subcommand)]
@@ -27,8 +26,9 @@ enum MatchCommand {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let MatchCommand::End { id } = &args.command;
-    if block_on(end_match(&args.data, id))? == EndedBy::Command {
-        eprintln!("ludex: no server uses {}; the match ends in the store", args.data.display());
+    let location = args.store.location();
+    if block_on(end_match(&location, id))? == EndedBy::Command {
+        eprintln!("ludex: no server uses {location}; the match ends in the store");
     }
     Ok(writeln!(io::stdout().lock(), "{id} ended as aborted")?)
 }

@@ -1,20 +1,19 @@
 //! `ludex admin owner`.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 
 use ludex_play::time::epoch_ms;
 use ludex_server::operators;
 
 use crate::commands::records;
+use crate::commands::store_args::StoreArgs;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
     command: OwnerCommand,
-    /// Use the store in this folder, even while a server uses it
-    #[arg(long, value_name = "DIR", default_value = "./ludex-data", global = true)]
-    data: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 #[derive(clap::Subcommand)]
@@ -35,11 +34,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let line = match &args.command {
         OwnerCommand::Suspend { name } => {
             let new =
-                records::with_store(&args.data, async |store| operators::suspend(&store, name, epoch_ms()).await)?;
+                records::with_store(&args.store, async |store| operators::suspend(&store, name, epoch_ms()).await)?;
             if new { format!("suspended {name}") } else { format!("{name} is already suspended") }
         }
         OwnerCommand::Resume { name } => {
-            let was = records::with_store(&args.data, async |store| Ok(operators::resume(&store, name).await?))?;
+            let was = records::with_store(&args.store, async |store| Ok(operators::resume(&store, name).await?))?;
             if was { format!("resumed {name}") } else { format!("{name} is not suspended") }
         }
     };

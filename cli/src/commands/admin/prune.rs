@@ -1,11 +1,11 @@
 //! `ludex admin prune`.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 
 use ludex_server::retention::{OldData, prune};
 use serde_json::json;
 
+use crate::commands::store_args::StoreArgs;
 use crate::commands::{print, records, serve};
 
 #[derive(clap::Args)]
@@ -16,9 +16,8 @@ pub(super) struct Args {
     /// Count the old data without removing it
     #[arg(long)]
     dry_run: bool,
-    /// Use the store in this folder, even while a server uses it
-    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -26,7 +25,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let retention = serve::retention(&args.retention)?;
-    let old = records::with_store(&args.data, async |store| prune(&store, &args.data, &retention, args.dry_run).await)?;
+    let data = &args.store.data;
+    let old = records::with_store(&args.store, async |store| prune(&store, data, &retention, args.dry_run).await)?;
     if args.json {
         return Ok(print::json(&json!({ "dry_run": args.dry_run, "old": old }))?);
     }

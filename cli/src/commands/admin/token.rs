@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::commands::store_args::StoreArgs;
 use crate::commands::{block_on, print, records};
 use ludex_play::time::epoch_ms;
 use ludex_server::auth::{self, NewToken, Scopes};
@@ -18,9 +19,8 @@ use ludex_store::{Store, TokenRow};
 pub(super) struct Args {
     #[command(subcommand)]
     command: TokenCommand,
-    /// Use the store in this folder, even while a server uses it
-    #[arg(long, default_value = "./ludex-data", global = true)]
-    data: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
     /// Print one JSON document
     #[arg(long, global = true)]
     json: bool,
@@ -68,7 +68,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
                 None => vec![from_args(add)?],
             };
             let tokens = block_on(async {
-                let store = Store::open_or_create(&args.data).await?;
+                let store = Store::open_or_create(args.store.location()).await?;
                 let tokens = auth::add(&store, &wanted, epoch_ms()).await;
                 store.close().await?;
                 Ok(tokens?)
@@ -76,13 +76,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             print_tokens(&args, add, &wanted, &tokens)
         }
         TokenCommand::List => {
-            let (rows, suspended) = records::with_store(&args.data, async |store| {
+            let (rows, suspended) = records::with_store(&args.store, async |store| {
                 Ok((store.tokens().await?, store.suspended_owners().await?))
             })?;
             list(&args, &rows, &suspended)
         }
         TokenCommand::Revoke { which } => {
-            let gone = records::with_store(&args.data, async |store| {
+            let gone = records::with_store(&args.store, async |store| {
                 let gone = auth::revoke(&store, which, epoch_ms()).await;
                 gone.context("expected a known token, id or owner; `ludex admin token list` prints all tokens")
             })?;

@@ -87,9 +87,9 @@ fn read(args: &Args) -> anyhow::Result<RecordLines> {
         anyhow::ensure!(!lines.found.is_empty(), "expected a record in line {line} of {file}, found none");
         return Ok(lines);
     }
-    let row = records::with_store(&args.data, async |store| Ok(store.episode(subject).await?));
-    let data = args.data.display();
-    let runs = Archive::list(&args.data).join(", ");
+    let row = records::with_store(&args.store, async |store| Ok(store.episode(subject).await?));
+    let data = args.store.location();
+    let runs = Archive::list(&args.store.data).join(", ");
     let expected = || format!("expected a file, a run or an episode of {data}, got {subject}; runs: {runs}");
     let row = row.with_context(expected)?.with_context(expected)?;
     let end = row.end.with_context(|| format!("expected a finished episode, got {subject}, which is still running"))?;

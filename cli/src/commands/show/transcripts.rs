@@ -50,7 +50,7 @@ impl MatchFilterArgs {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let run = Archive::open(&args.subject, &args.data)?;
+    let run = Archive::open(&args.subject, &args.store.data)?;
     records::warn(&run.refused);
     let mut matches = select(&run, &args.matches, args.seat)?;
     fold_system_prompts(&mut matches);
