@@ -80,7 +80,7 @@ fn every_page_is_in_the_summary() {
 fn links_have_targets() {
     let root = root();
     let mut pages: Vec<PathBuf> =
-        ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSING.md"].map(PathBuf::from).into();
+        ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSING.md", "SECURITY.md"].map(PathBuf::from).into();
     pages.extend(
         files(&root.join("docs")).into_iter().filter(|f| f.ends_with(".md")).map(|f| Path::new("docs").join(f)),
     );

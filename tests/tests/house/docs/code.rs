@@ -1,5 +1,5 @@
 //! Code in the book: every Rust fence is a doctest, the guide for new games names the methods of each trait, and the
-//! architecture page names existing files and tests.
+//! architecture page names existing files and tests, as does the security page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +13,23 @@ const GUIDE: &str = "docs/adding-a-game.md";
 
 /// Page on the architecture.
 const ARCHITECTURE: &str = "docs/architecture.md";
+
+/// Page on threats and the tests of their protections.
+const SECURITY: &str = "SECURITY.md";
+
+/// Returns the texts between backticks.
+fn in_code(text: &str) -> BTreeSet<String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Returns the tests that `text` names and that no Rust file declares. A test has `_` in its name.
+fn missing_tests(text: &str) -> Vec<String> {
+    let rust = crate::files().into_iter().filter(|path| path.extension().is_some_and(|e| e == "rs"));
+    let source: String = rust.map(|path| read(&root().join(path))).collect();
+    let tests: Vec<String> = in_code(text).into_iter().filter(|name| name.contains('_')).collect();
+    assert!(tests.len() > 30, "{tests:?}");
+    tests.into_iter().filter(|test| !source.contains(&format!("fn {test}()"))).collect()
+}
 
 #[test]
 fn every_rust_fence_is_a_doctest() {
@@ -58,7 +75,6 @@ fn guide_lists_all_methods_of_game_traits() {
 fn architecture_page_mentions_only_existing_files_and_tests() {
     let page = read(&root().join(ARCHITECTURE));
     let paths: Vec<String> = crate::files().iter().map(|path| format!("/{}", path.display())).collect();
-    let in_code = |text: &str| -> BTreeSet<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
     let is_path =
         |name: &&String| [".rs", ".ts", ".py", "/"].iter().any(|end| name.ends_with(end)) && !name.contains(['<', ' ']);
     let exists = |name: &str| {
@@ -70,10 +86,15 @@ fn architecture_page_mentions_only_existing_files_and_tests() {
         in_code(&prose).iter().filter(is_path).filter(|name| !exists(name)).cloned().collect();
     let (_, invariants) = page.split_once("## Invariants").unwrap();
     let (invariants, _) = invariants.split_once("## Walks").unwrap();
-    let rust = paths.iter().filter(|path| path.ends_with(".rs"));
-    let source: String = rust.map(|path| read(&root().join(&path[1..]))).collect();
-    let tests: Vec<String> = in_code(invariants).into_iter().filter(|name| name.contains('_')).collect();
-    assert!(tests.len() > 30, "{tests:?}");
-    missing.extend(tests.into_iter().filter(|test| !source.contains(&format!("fn {test}()"))));
+    missing.extend(missing_tests(invariants));
     assert!(missing.is_empty(), "{ARCHITECTURE}: expected existing files and tests, got {missing:?}");
+}
+
+#[test]
+fn security_page_mentions_only_existing_tests() {
+    let page = read(&root().join(SECURITY));
+    let (_, threats) = page.split_once("## Threats").unwrap();
+    let (threats, _) = threats.split_once("## Known limits").unwrap();
+    let missing = missing_tests(threats);
+    assert!(missing.is_empty(), "{SECURITY}: expected existing tests, got {missing:?}");
 }
