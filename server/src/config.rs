@@ -25,6 +25,8 @@ pub struct Config {
     /// Directory of the runs, and of the store unless that is elsewhere.
     pub data: PathBuf,
     pub store: StoreLocation,
+    /// True to wait without limit while another server owns the store.
+    pub standby: bool,
     /// True to accept a PostgreSQL server that may lose acknowledged moves.
     pub allow_async_replication: bool,
     /// Number of threads that serve connections, at least 1; the compute pool has the same number.
@@ -95,6 +97,7 @@ impl Config {
         Config {
             store: StoreLocation::in_folder(&data),
             data,
+            standby: false,
             allow_async_replication: false,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: Limits::default(),

@@ -44,6 +44,9 @@ mod response_body;
 pub mod retention;
 mod server_state;
 mod session;
+#[cfg(test)]
+mod simulation;
+mod standby;
 mod tls;
 
 pub use config::Config;

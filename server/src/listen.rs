@@ -14,7 +14,7 @@ use anyhow::Context as _;
 use ludex_protocol::error::close;
 use ludex_protocol::message::Draining;
 use ludex_store::snapshot::reserve;
-use ludex_store::{Store, StoreOptions, restrict_new_files};
+use ludex_store::{Store, StoreLocation, StoreOptions, restrict_new_files};
 use tokio::io::DuplexStream;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
@@ -27,6 +27,7 @@ use crate::operators;
 use crate::peer::Peer;
 use crate::retention;
 use crate::server_state::ServerState;
+use crate::standby;
 use crate::tls;
 use ludex_arena::metrics::Metrics;
 use ludex_arena::runs::Runs;
@@ -37,6 +38,9 @@ const GOODBYE: Duration = Duration::from_secs(1);
 
 /// Maximum time to wait at the start for a database that cannot be reached, and for the lease of another server.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Maximum time to wait of a standby: ten years.
+const STANDBY: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// Interval at which histogram samples are aggregated into buckets.
 const TIDY: Duration = Duration::from_secs(5);
@@ -96,11 +100,16 @@ async fn serve_until(
     let _lock = (!config.store.is_in(&config.data)).then(|| reserve(&config.data)).transpose()?;
     let options = StoreOptions {
         commits: metrics.commits.clone(),
-        patience: PATIENCE,
+        patience: patience(&config),
         allow_async_replication: config.allow_async_replication,
         ..StoreOptions::default()
     };
-    let store = Store::open_with(&config.store, options).await?;
+    let mut shutdown = shutdown;
+    let store = tokio::select! {
+        store = Store::open_with(&config.store, options) => store?,
+        never = standby::answer(&listener, tls.as_ref()) => match never {},
+        () = shutdown.as_mut() => return Ok(()),
+    };
     let local = listener.local_addr()?.ip().is_loopback();
     let tokens = store.has_tokens().await? || config.registration == Some(RegistrationMode::Open);
     let open_to_all = (!local).then_some(warnings(config.tls.is_some(), tokens));
@@ -124,7 +133,7 @@ async fn serve_until(
     ];
     let mut lost = None;
     {
-        let mut failed = pin!(shared.store.lost());
+        let mut failed = pin!(shared.store.wait_until_lost());
         let mut told = pin!(async {
             shutdown.await;
             drain(&shared).await;
@@ -205,6 +214,16 @@ pub async fn run_while<F: Future<Output = anyhow::Result<()>>>(
     };
     let (served, worked) = tokio::join!(server, work);
     served.and(worked)
+}
+
+/// Returns the maximum time to wait for the store. A second server on a folder is usually a mistake, which is reported at
+/// once.
+fn patience(config: &Config) -> Duration {
+    match config.store {
+        _ if config.standby => STANDBY,
+        StoreLocation::Postgres(_) => PATIENCE,
+        StoreLocation::Sqlite(_) => Duration::ZERO,
+    }
 }
 
 /// Returns warnings for the operator of a server that other machines can reach.

@@ -81,6 +81,9 @@ use writer::{Completion, PendingWrites, WriterChannels};
 /// Maximum time to wait until a server has created its store.
 const CREATION: Duration = Duration::from_secs(10);
 
+/// Interval at which a store of another owner is tried again.
+const WAIT: Duration = Duration::from_millis(500);
+
 /// Interval at which a store under creation is checked.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -153,7 +156,19 @@ impl Store {
     ///
     /// The errors of [`open`](Self::open).
     pub async fn open_with(location: impl Into<StoreLocation>, options: StoreOptions) -> Result<Self, StoreError> {
-        Self::open_as(location.into(), Access::Owner, options).await?.into_owner().await
+        let (location, until) = (location.into(), Instant::now() + options.patience);
+        let mut reported = false;
+        loop {
+            match Self::open_as(location.clone(), Access::Owner, options.clone()).await {
+                Err(error @ (StoreError::Locked { .. } | StoreError::Unreachable { .. })) if Instant::now() < until => {
+                    if !std::mem::replace(&mut reported, true) {
+                        tracing::info!(reason = %error, "waiting for the store");
+                    }
+                    tokio::time::sleep(WAIT).await;
+                }
+                opened => return opened?.into_owner().await,
+            }
+        }
     }
 
     /// Opens an existing store without owning it, even while a server owns it. Intended for commands that read the
@@ -205,6 +220,18 @@ impl Store {
         Ok(Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, counters: None }) })
     }
 
+    /// Starts the writer as a task of the current runtime.
+    #[cfg(feature = "testing")]
+    fn start_here(location: StoreLocation, commits: Commits, engine: Engine) -> Self {
+        let (jobs, queue) = mpsc::channel(writer::QUEUE);
+        let behind = Arc::new(AtomicUsize::new(0));
+        let (lose, lost) = watch::channel(None);
+        let reads = engine.reads;
+        let channels = WriterChannels { queue, behind: behind.clone(), lost: lose };
+        tokio::spawn(writer::Writer::new(engine.writes, commits, channels).run());
+        Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, counters: None }) }
+    }
+
     /// Returns the handle with the counters that only an owner has.
     async fn into_owner(mut self) -> Result<Self, StoreError> {
         let counters = self.counters().await?;
@@ -221,7 +248,7 @@ impl Store {
 
     /// Returns the error after which this handle stores nothing more, once it occurs: [`StoreError::Lost`] or
     /// [`StoreError::Unreachable`]. A store in an SQLite file is never lost.
-    pub async fn lost(&self) -> StoreError {
+    pub async fn wait_until_lost(&self) -> StoreError {
         let mut lost = self.shared.lost.clone();
         let error = lost.wait_for(Option::is_some).await.ok().and_then(|error| error.clone());
         match error {

@@ -26,9 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Maximum time to wait for the answer to a commit.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Delay before a failed opening is tried again.
-const RECONNECT: Duration = Duration::from_secs(1);
-
 /// Delay before a commit is tried again.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -43,16 +40,7 @@ const ACTS: &str = "INSERT INTO acts (match, n, body) \
 /// Opens the store at `url`.
 pub(crate) async fn open(url: &str, access: Access, options: &StoreOptions) -> Result<Engine, StoreError> {
     let address = address(url)?;
-    let until = Instant::now() + options.patience;
-    let (link, lease) = loop {
-        match open::open(&address, access, options).await {
-            Err(StoreError::Unreachable { message, .. }) if Instant::now() < until => {
-                tracing::warn!(error = message, "database cannot be reached; the connection is tried again");
-                tokio::time::sleep(RECONNECT).await;
-            }
-            opened => break opened?,
-        }
-    };
+    let (link, lease) = open::open(&address, access, options).await?;
     let reads = Arc::new(Readers::new(address.clone()));
     Ok(Engine { writes: Box::new(PostgresWrites { address, link: Some(link), lease }), reads })
 }

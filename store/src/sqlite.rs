@@ -15,6 +15,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
 pub use open::{LOCK_FILE, Lock};
 pub(crate) use open::{lock, make_folder};
 use readers::Readers;
+#[cfg(feature = "testing")]
+pub(crate) use readers::rows;
 #[cfg(feature = "postgres")]
 pub(crate) use readers::value;
 
@@ -77,36 +79,37 @@ struct SqliteWrites {
     lock: Option<Lock>,
 }
 
-impl SqliteWrites {
-    fn transaction(&self, batch: &[Statement<'_>]) -> Result<(), StoreError> {
-        self.execute("BEGIN IMMEDIATE", &[])?;
-        let mut result = batch.iter().try_for_each(|statement| {
-            let changed = self.execute(&statement.sql, &statement.values)?;
-            match statement.running {
-                Some(id) if changed == 0 => Err(not_running(id)),
-                _ => Ok(()),
-            }
-        });
-        if result.is_ok() {
-            result = self.execute("COMMIT", &[]).map(drop);
+/// Executes the statements in one transaction.
+pub(crate) fn transaction(to: &Connection, path: &Path, batch: &[Statement<'_>]) -> Result<(), StoreError> {
+    // Returns the number of changed rows.
+    let execute = |sql: &str, values: &[Value<'_>]| {
+        let done = to.prepare_cached(sql).and_then(|mut statement| statement.execute(params_from_iter(values)));
+        done.map_err(|e| sqlite_error(path, e))
+    };
+    execute("BEGIN IMMEDIATE", &[])?;
+    let mut result = batch.iter().try_for_each(|statement| {
+        let changed = execute(&statement.sql, &statement.values)?;
+        match statement.running {
+            Some(id) if changed == 0 => Err(not_running(id)),
+            _ => Ok(()),
         }
-        if result.is_err() {
-            // Fails if SQLite has already rolled back, as on a full disk; that error has no consequence.
-            let _ = self.execute("ROLLBACK", &[]);
-        }
-        result
+    });
+    if result.is_ok() {
+        result = execute("COMMIT", &[]).map(drop);
     }
-
-    /// Executes a statement and returns the number of changed rows.
-    fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
-        let done = self.connection.prepare_cached(sql).and_then(|mut s| s.execute(params_from_iter(values)));
-        done.map_err(|e| sqlite_error(&self.path, e))
+    if result.is_err() {
+        // Fails if SQLite has already rolled back, as on a full disk; that error has no consequence.
+        let _ = execute("ROLLBACK", &[]);
     }
+    result
 }
 
 impl WriteConnection for SqliteWrites {
     fn commit<'a>(&'a mut self, batch: &'a [Statement<'a>]) -> Boxed<'a, Result<(), StoreError>> {
-        let stored = if batch.is_empty() { Ok(()) } else { self.transaction(batch) };
+        let stored = match batch {
+            [] => Ok(()),
+            batch => transaction(&self.connection, &self.path, batch),
+        };
         Box::pin(std::future::ready(stored))
     }
 

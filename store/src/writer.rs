@@ -67,15 +67,13 @@ pub(super) async fn spawn(
             Err(error) => return tell(opened, Err(error)),
         };
         tell(opened, Ok(reads));
-        let WriterChannels { queue, behind, lost } = channels;
-        let writer = Writer { writes, queue, commits, behind, lost, broken: HashSet::new(), failed: None };
-        writer.run().await;
+        Writer::new(writes, commits, channels).run().await;
     };
     std::thread::Builder::new().name("ludex-store".to_owned()).spawn(move || runtime.block_on(work())).map_err(io)?;
     result.await.unwrap_or(Err(StoreError::Closed))
 }
 
-struct Writer {
+pub(super) struct Writer {
     writes: Box<dyn WriteConnection>,
     queue: mpsc::Receiver<PendingWrites>,
     commits: Commits,
@@ -88,7 +86,13 @@ struct Writer {
 }
 
 impl Writer {
-    async fn run(mut self) {
+    pub fn new(writes: Box<dyn WriteConnection>, commits: Commits, channels: WriterChannels) -> Self {
+        let WriterChannels { queue, behind, lost } = channels;
+        Writer { writes, queue, commits, behind, lost, broken: HashSet::new(), failed: None }
+    }
+
+    /// Stores the queued writes until the store is closed.
+    pub async fn run(mut self) {
         let mut batch = Vec::with_capacity(BATCH);
         let mut closers = Vec::new();
         while self.gather(&mut batch).await {

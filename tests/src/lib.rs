@@ -1,6 +1,7 @@
 //! Test utilities: a server in the test's process, and a raw client that writes its JSON by hand.
 #![forbid(unsafe_code)]
 
+pub mod balancer;
 pub mod bot;
 pub mod client;
 pub mod data;

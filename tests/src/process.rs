@@ -42,18 +42,7 @@ impl Process {
         more: &[&str],
         level: &str,
     ) -> Self {
-        let listen = address.map_or_else(|| "127.0.0.1:0".to_owned(), |a| a.to_string());
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log file");
-        let mut child = Command::new(program)
-            .args(["serve", "--json", "--workers", "1", "--listen", &listen, "--data"])
-            .arg(data)
-            .args(more)
-            .env("RUST_BACKTRACE", "0")
-            .env("LUDEX_LOG", level)
-            .stdout(Stdio::piped())
-            .stderr(file)
-            .spawn()
-            .expect("the program");
+        let mut child = spawn(program, data, log, address, more, level);
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         let (say, said) = mpsc::channel();
         std::thread::spawn(move || {
@@ -72,6 +61,42 @@ impl Process {
                 let log = std::fs::read_to_string(log).unwrap_or_default();
                 panic!("the server does not start: {line:?}\n{log}")
             }
+        }
+    }
+
+    /// Starts a server that waits for its store at `address`, like [`start`](Self::start), but does not wait for it.
+    ///
+    /// # Panics
+    /// Panics if the program cannot be started.
+    pub fn start_standby(program: &str, data: &Path, log: &Path, address: SocketAddr, more: &[&str]) -> Self {
+        let more = [more, &["--standby"]].concat();
+        let mut child = spawn(program, data, log, Some(address), &more, "info");
+        let mut out = child.stdout.take().expect("a pipe");
+        std::thread::spawn(move || out.read_to_end(&mut Vec::new()));
+        Process { address, child, log: log.to_owned() }
+    }
+
+    /// Sends a signal, such as `STOP`.
+    ///
+    /// # Panics
+    /// Panics if the signal cannot be sent.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status();
+        assert!(sent.expect("the command kill").success());
+    }
+
+    /// Waits until the process has ended, and returns true if it succeeded.
+    ///
+    /// # Panics
+    /// Panics if the process is still running after `patience`.
+    pub fn wait(&mut self, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        loop {
+            match self.child.try_wait().expect("a child") {
+                Some(status) => return status.success(),
+                None => assert!(Instant::now() < until, "the server is still running"),
+            }
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 
@@ -94,17 +119,8 @@ impl Process {
     /// # Panics
     /// Panics if the process fails, or is still running after `patience`.
     pub fn terminate(mut self, patience: Duration) {
-        let id = self.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &id]).status().expect("the command kill");
-        assert!(sent.success());
-        let until = Instant::now() + patience;
-        loop {
-            match self.child.try_wait().expect("a child") {
-                Some(status) => return assert!(status.success(), "{status}"),
-                None => assert!(Instant::now() < until, "the server is still running after SIGTERM"),
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        self.signal("TERM");
+        assert!(self.wait(patience), "the server failed");
     }
 
     /// Checks that the log reports no panic.
@@ -115,6 +131,21 @@ impl Process {
         let log = std::fs::read_to_string(&self.log).expect("the log");
         assert!(!log.contains("panicked"), "{log}");
     }
+}
+
+fn spawn(program: &str, data: &Path, log: &Path, address: Option<SocketAddr>, more: &[&str], level: &str) -> Child {
+    let listen = address.map_or_else(|| "127.0.0.1:0".to_owned(), |a| a.to_string());
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log file");
+    Command::new(program)
+        .args(["serve", "--json", "--workers", "1", "--listen", &listen, "--data"])
+        .arg(data)
+        .args(more)
+        .env("RUST_BACKTRACE", "0")
+        .env("LUDEX_LOG", level)
+        .stdout(Stdio::piped())
+        .stderr(file)
+        .spawn()
+        .expect("the program")
 }
 
 impl Drop for Process {

@@ -33,6 +33,9 @@ pub(super) struct Args {
     listen: SocketAddr,
     #[command(flatten)]
     store: StoreArgs,
+    /// Wait while another server owns the store, and take over when it ends
+    #[arg(long)]
+    standby: bool,
     /// Accept a PostgreSQL server that may lose acknowledged moves: without synchronous commits or standbys
     #[arg(long)]
     allow_async_replication: bool,
@@ -196,6 +199,7 @@ pub(super) async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
 fn config(args: &Args) -> anyhow::Result<Config> {
     let mut config = Config::new(&args.store.data);
     config.store = args.store.location();
+    config.standby = args.standby;
     config.allow_async_replication = args.allow_async_replication;
     for limit in &args.limits {
         limits::set(&mut config.limits, limit).map_err(|e| anyhow::anyhow!("--limit: {e}"))?;

@@ -123,7 +123,7 @@ async fn snapshot_excludes_later_writes() {
     let (data, copy) = (folder.path().join("data"), folder.path().join("copy"));
     filled(&data).await;
     let store = Store::open(&data).await.unwrap();
-    let snapshot = StoreSnapshot::take(&(&data).into()).unwrap();
+    let mut snapshot = StoreSnapshot::take(&(&data).into()).unwrap();
     let later = store.submit(row("later")).await.unwrap();
     snapshot.release().unwrap();
     later.await.unwrap();

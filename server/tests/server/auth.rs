@@ -84,7 +84,7 @@ async fn tokens_are_created_atomically_and_stored_as_hashes() {
     assert!(matches!(auth::add(&store, &mixed, 0).await, Err(AuthError::BadName { got }) if got == "b*b"));
     assert_eq!(store.tokens().await.unwrap().len(), 0, "all or none");
     let shown = auth::add(&store, &mixed[..1], 0).await.unwrap();
-    let path = store.path().to_owned();
+    let path = store.location().path().unwrap().to_owned();
     store.close().await.unwrap();
     let file = std::fs::read(path).unwrap();
     assert!(!file.windows(shown[0].len()).any(|part| part == shown[0].as_bytes()));

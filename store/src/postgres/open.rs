@@ -1,7 +1,5 @@
 //! Opening of a database: checks, schema, and the lease of an owner.
 
-use std::time::{Duration, Instant};
-
 use tokio_postgres::{Client, Transaction};
 
 use super::lease::Lease;
@@ -16,9 +14,6 @@ const SCHEMA_LOCK: i64 = 0x4c55_4458;
 
 /// Oldest supported version of PostgreSQL.
 const OLDEST: i32 = 13;
-
-/// Interval at which a lease of another server is checked.
-const POLL: Duration = Duration::from_millis(200);
 
 /// Connects, checks that the database has a store of this version, and takes its lease for an owner. The owner creates the
 /// tables in a database without tables.
@@ -47,7 +42,10 @@ pub(super) async fn open(
         Some(found) => return Err(StoreError::Version { place: address.place.clone(), found, known: VERSION }),
     }
     let lease = match access {
-        Access::Owner => Some(acquire(&link.client, address, options).await?),
+        Access::Owner => match Lease::acquire(&link.client, options.lease).await.map_err(failed)? {
+            Ok(lease) => Some(lease),
+            Err(owner) => return Err(StoreError::Locked { place: address.place.clone(), owner: Some(owner) }),
+        },
         Access::Beside => None,
     };
     Ok((link, lease))
@@ -125,16 +123,4 @@ async fn stored_version(client: &Client) -> Result<Option<u32>, tokio_postgres::
     }
     let version: i64 = client.query_one("SELECT version FROM ludex_store", &[]).await?.try_get(0)?;
     Ok(Some(u32::try_from(version).unwrap_or(u32::MAX)))
-}
-
-/// Takes the lease, once that of another server has expired.
-async fn acquire(client: &Client, address: &Address, options: &StoreOptions) -> Result<Lease, StoreError> {
-    let until = Instant::now() + options.patience;
-    loop {
-        match Lease::acquire(client, options.lease).await.map_err(|e| address.error(e))? {
-            Ok(lease) => return Ok(lease),
-            Err(_) if Instant::now() < until => tokio::time::sleep(POLL).await,
-            Err(owner) => return Err(StoreError::Locked { place: address.place.clone(), owner: Some(owner) }),
-        }
-    }
 }

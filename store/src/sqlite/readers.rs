@@ -71,7 +71,8 @@ impl ReadPool for Readers {
     }
 }
 
-fn rows(from: &Connection, query: &Query) -> rusqlite::Result<Vec<Row>> {
+/// Returns the rows of a query.
+pub(crate) fn rows(from: &Connection, query: &Query) -> rusqlite::Result<Vec<Row>> {
     let mut statement = from.prepare_cached(&query.text)?;
     let columns = statement.column_count();
     let row = |row: &rusqlite::Row<'_>| (0..columns).map(|k| value(row, k)).collect::<Result<_, _>>().map(Row::new);

@@ -149,7 +149,7 @@ fn owner_without_its_lease_stores_nothing() {
         let second = Store::open_with(&database, options(6_000, 20)).await.unwrap();
         let refused = first.write(vec![act("m_1", 1)]).await;
         assert!(matches!(refused, Err(StoreError::Lost { .. })), "{refused:?}");
-        assert!(matches!(first.lost().await, StoreError::Lost { .. }));
+        assert!(matches!(first.wait_until_lost().await, StoreError::Lost { .. }));
         assert!(matches!(first.write(vec![act("m_1", 1)]).await, Err(StoreError::Lost { .. })));
         second.write(vec![act("m_1", 1)]).await.unwrap();
         let kept = second.episode("m_1").await.unwrap().unwrap();

@@ -34,7 +34,7 @@ async fn page(address: SocketAddr, path: &str) -> String {
 }
 
 /// Client that plays one match, with a short pause after each move, so that the server is killed during the match.
-struct Play {
+pub(super) struct Play {
     name: String,
     joins: Value,
     seed: u64,
@@ -88,11 +88,16 @@ impl Play {
     }
 }
 
-/// Starts a server and the clients, and kills the server `kills` times at random moments. Returns the clients and the
-/// last server process.
-async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec<Bot>, Process) {
-    let (data, log) = (folder.join("data"), folder.join("log"));
-    let mut server = Process::start(PROGRAM, &data, &log, None, &LIMITS);
+/// Starts a server and the clients, and kills the server `kills` times at random moments. `start` gets the number of kills
+/// so far, and the address of the server. Returns the clients and the last server process.
+pub(super) async fn crashes(
+    start: impl Fn(u64, Option<SocketAddr>) -> Process + Send + Sync + 'static,
+    plays: Vec<Play>,
+    kills: u64,
+    seed: u64,
+) -> (Vec<Bot>, Process) {
+    let start = Arc::new(start);
+    let mut server = start(0, None);
     let (address, count) = (server.address, plays.len());
     let (joined, playing) = (Barrier::new(count), watch::Sender::new(count));
     let shared = Arc::new(Shared { joined, moves: AtomicUsize::new(0), playing });
@@ -101,7 +106,7 @@ async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec
         running.spawn(play.run(address, shared.clone()));
     }
     let mut rng = Stream::from_text(&format!("ludex-tests:crash:{seed}"));
-    for _ in 0..kills {
+    for kill in 1..=kills {
         // Kills the server some moves after the previous kill, at a random point within a move.
         let (until, mut patience) = (shared.moves.load(Ordering::Relaxed) + 10 + rng.below(60), 1_000);
         while shared.moves.load(Ordering::Relaxed) < until && patience > 0 && !running.is_empty() {
@@ -110,8 +115,8 @@ async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec
         }
         tokio::time::sleep(Duration::from_micros(rng.below(8_000) as u64)).await;
         tokio::task::spawn_blocking(move || server.kill()).await.expect("its end");
-        let (data, log) = (data.clone(), log.clone());
-        let again = move || Process::start(PROGRAM, &data, &log, Some(address), &LIMITS);
+        let start = start.clone();
+        let again = move || start(kill, Some(address));
         server = tokio::task::spawn_blocking(again).await.expect("a server");
     }
     let mut bots = Vec::new();
@@ -142,8 +147,29 @@ pub(super) async fn holds(address: SocketAddr, id: &str, seen: &BotMatch) {
     assert_eq!(moves, shown, "{record}");
 }
 
+/// Returns the start of servers that use one data folder, one after the other.
+fn in_folder(folder: &Path) -> impl Fn(u64, Option<SocketAddr>) -> Process + Send + Sync + 'static {
+    let (data, log) = (folder.join("data"), folder.join("log"));
+    move |_, address| Process::start(PROGRAM, &data, &log, address, &LIMITS)
+}
+
+/// Checks that the clients of `crashes` resumed all sessions, and that the records of their matches hold all they saw.
+pub(super) async fn check_rated(bots: &[Bot], server: &Process) {
+    let mut matches = std::collections::BTreeSet::new();
+    for bot in bots {
+        assert!(bot.resumed.iter().all(|&r| r), "every session was resumed");
+        let (id, seen) = bot.only();
+        holds(server.address, id, seen).await;
+        matches.insert(id.to_owned());
+    }
+    assert_eq!(matches.len(), 20);
+    let listed: Value = serde_json::from_str(&page(server.address, "/matches").await).unwrap();
+    assert_eq!(listed["matches"], json!([]), "nothing runs any more");
+    server.has_not_panicked();
+}
+
 /// Creates twenty parallel clients: half of them play each other, half play the server's built-in agent.
-fn twenty(rated: bool, seed: u64) -> Vec<Play> {
+pub(super) fn twenty(rated: bool, seed: u64) -> Vec<Play> {
     let games = ["tic_tac_toe", "connect_four", "kuhn_poker(players=3)"];
     let mut plays = Vec::new();
     for k in 0..20 {
@@ -166,19 +192,9 @@ fn twenty(rated: bool, seed: u64) -> Vec<Play> {
 async fn rated_matches_keep_acknowledged_moves() {
     for seed in 0..scaled(1) {
         let folder = tempfile::tempdir().unwrap();
-        let (bots, server) = crashes(folder.path(), twenty(true, seed), 4, seed).await;
+        let (bots, server) = crashes(in_folder(folder.path()), twenty(true, seed), 4, seed).await;
         assert!(bots.iter().map(|b| b.resumed.len()).sum::<usize>() >= 4, "the crashes hit running matches");
-        let mut matches = std::collections::BTreeSet::new();
-        for bot in &bots {
-            assert!(bot.resumed.iter().all(|&r| r), "every session was resumed");
-            let (id, seen) = bot.only();
-            holds(server.address, id, seen).await;
-            matches.insert(id.to_owned());
-        }
-        assert_eq!(matches.len(), 20);
-        let listed: Value = serde_json::from_str(&page(server.address, "/matches").await).unwrap();
-        assert_eq!(listed["matches"], json!([]), "nothing runs any more");
-        server.has_not_panicked();
+        check_rated(&bots, &server).await;
     }
 }
 
@@ -186,7 +202,7 @@ async fn rated_matches_keep_acknowledged_moves() {
 async fn unrated_matches_finish_after_crash() {
     for seed in 0..scaled(1) {
         let folder = tempfile::tempdir().unwrap();
-        let (bots, server) = crashes(folder.path(), twenty(false, seed), 3, 1_000 + seed).await;
+        let (bots, server) = crashes(in_folder(folder.path()), twenty(false, seed), 3, 1_000 + seed).await;
         let hit: usize = bots.iter().map(|bot| bot.lost + bot.only().1.resyncs as usize).sum();
         assert!(hit > 0, "the crashes hit running matches");
         let mut stored = 0;

@@ -4,6 +4,8 @@ mod archive;
 mod backup;
 mod commands;
 mod crash;
+#[cfg(unix)]
+mod database;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(unix)]
