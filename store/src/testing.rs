@@ -1,5 +1,7 @@
-//! PostgreSQL servers for tests: each in a temporary folder, started from the programs of the system.
+//! Databases for tests: PostgreSQL servers, each in a temporary folder and started from the programs of the system, and
+//! databases in memory that fail on request.
 
+mod memory;
 mod proxy;
 
 use std::ffi::OsStr;
@@ -11,7 +13,10 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+pub use memory::{CommitFate, MemoryDatabase};
 pub use proxy::Proxy;
+
+pub use crate::random::seeded::seed as seed_random_bytes;
 
 use crate::StoreLocation;
 
