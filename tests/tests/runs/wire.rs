@@ -474,7 +474,7 @@ async fn operator_ends_match_of_absent_agent() {
     while server.hub.live_matches() > 0 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert_eq!(end_match(&server.data, &id).await.expect("an end"), EndedBy::Server);
+    assert_eq!(end_match(&(&server.data).into(), &id).await.expect("an end"), EndedBy::Server);
     let mut back = Bot::new(server.address, "cand").await;
     assert_eq!(back.call("enrol", enrol).await["type"], "enrolled");
     let end = loop {

@@ -235,15 +235,15 @@ async fn operator_ends_match_as_aborted() {
         let mut bot = Bot::new(server.address, "mybot").await;
         bot.join(against_random("tic_tac_toe", rated)).await;
         let id = bot.wait("turn").await["match"].as_str().unwrap().to_owned();
-        assert_eq!(end_match(&server.data, &id).await.unwrap(), EndedBy::Server);
+        assert_eq!(end_match(&(&server.data).into(), &id).await.unwrap(), EndedBy::Server);
         let end = bot.wait("match_end").await;
         assert_eq!((&end["reason"], &end["at_fault"]), (&json!("aborted"), &Value::Null), "{end}");
         assert_ne!(end["rated"], true, "{end}");
         assert_eq!(page(&server, &format!("/episodes/{id}")).await["reason"], "aborted");
-        let error = end_match(&server.data, &id).await.unwrap_err().to_string();
+        let error = end_match(&(&server.data).into(), &id).await.unwrap_err().to_string();
         assert!(error.contains("which has ended"), "{error}");
     }
-    let error = end_match(&server.data, "m_unknown").await.unwrap_err().to_string();
+    let error = end_match(&(&server.data).into(), "m_unknown").await.unwrap_err().to_string();
     assert_eq!(error, "expected the id of a running match, got m_unknown");
     assert!(server.hub.store.end_requests().await.unwrap().is_empty());
     server.stop().stopped().await;
