@@ -14,7 +14,7 @@ mod season_state;
 mod simulation;
 mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -112,16 +112,8 @@ impl StandingLadder {
         opponents: &Opponents,
         store: &Store,
     ) -> anyhow::Result<Self> {
-        let game = catalogue.load(&terms.game, &Params::new()).map_err(|e| anyhow::anyhow!("{}", e.message))?;
+        let (name, game) = checked(terms, catalogue)?;
         let spec = game.spec();
-        let name = terms.name.clone().unwrap_or_else(|| spec.game.clone());
-        anyhow::ensure!(is_word(&name), "expected a ladder name of lower-case letters, digits, _ and -, got {name:?}");
-        anyhow::ensure!(
-            spec.players == 2 && is_competitive(&*game),
-            "expected a competitive two-player game for a ladder, got {}",
-            spec.game
-        );
-        terms.check()?;
         let rung = |a: &&ludex_protocol::spec::Anchor| terms.anchors.as_ref().is_none_or(|l| l.contains(&a.level));
         let mut anchors = Vec::new();
         for anchor in spec.anchors.iter().filter(rung) {
@@ -421,32 +413,60 @@ impl StandingLadder {
     }
 }
 
+/// Returns the name and the game of a ladder.
+///
+/// # Errors
+///
+/// A game that cannot have a ladder, or contradictory settings.
+fn checked(terms: &LadderTerms, catalogue: &Catalogue) -> anyhow::Result<(String, GameRef)> {
+    let game = catalogue.load(&terms.game, &Params::new()).map_err(|e| anyhow::anyhow!("{}", e.message))?;
+    let spec = game.spec();
+    let name = terms.name.clone().unwrap_or_else(|| spec.game.clone());
+    anyhow::ensure!(is_word(&name), "expected a ladder name of lower-case letters, digits, _ and -, got {name:?}");
+    anyhow::ensure!(
+        spec.players == 2 && is_competitive(&*game),
+        "expected a competitive two-player game for a ladder, got {}",
+        spec.game
+    );
+    terms.check()?;
+    Ok((name, game))
+}
+
+/// Checks the ladders in the operator's settings.
+///
+/// # Errors
+///
+/// A game that cannot have a ladder, contradictory settings, or two ladders with the same name or game.
+pub fn check(all: &[LadderTerms], catalogue: &Catalogue) -> anyhow::Result<()> {
+    let (mut names, mut games) = (BTreeSet::new(), BTreeSet::new());
+    for terms in all {
+        let (name, game) = checked(terms, catalogue).with_context(|| format!("ladder of {}", terms.game))?;
+        anyhow::ensure!(names.insert(name.clone()), "expected different ladder names, got {name} twice");
+        let game = &game.spec().string;
+        anyhow::ensure!(games.insert(game.clone()), "expected one ladder per game, got two for {game}");
+    }
+    Ok(())
+}
+
 /// Opens the ladders in the operator's settings.
 ///
 /// # Errors
 ///
-/// Those of [`StandingLadder::open`], or two ladders with the same name or game.
+/// Those of [`StandingLadder::open`] and of [`check`].
 pub async fn open(
     all: &[LadderTerms],
     catalogue: &Catalogue,
     opponents: &Opponents,
     store: &Store,
 ) -> anyhow::Result<Vec<Arc<StandingLadder>>> {
+    check(all, catalogue)?;
     let mut ladders: Vec<Arc<StandingLadder>> = Vec::new();
-    let mut games = BTreeMap::new();
     for terms in all {
         let ladder = StandingLadder::open(terms, catalogue, opponents, store)
             .await
             .with_context(|| format!("ladder of {}", terms.game))?;
         // Names belong to their owners from the first join on. The ladder's watcher repeats and logs a failure.
         let _ = ladder.season_at(store, ludex_play::time::epoch_ms()).await;
-        let game = ladder.game.spec().string.clone();
-        anyhow::ensure!(
-            !ladders.iter().any(|other| other.name == ladder.name),
-            "expected different ladder names, got {} twice",
-            ladder.name
-        );
-        anyhow::ensure!(games.insert(game.clone(), ()).is_none(), "expected one ladder per game, got two for {game}");
         ladders.push(Arc::new(ladder));
     }
     Ok(ladders)

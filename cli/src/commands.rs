@@ -137,7 +137,11 @@ pub fn main() -> ExitCode {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(commands.iter().map(|command| command.line.clone()));
-    let matches = program.get_matches();
+    let arguments = match serve::with_layers(std::env::args_os().collect()) {
+        Ok(arguments) => arguments,
+        Err(error) => return Err(error).code(),
+    };
+    let matches = program.get_matches_from(arguments);
     let chosen = matches.subcommand().and_then(|(name, matches)| {
         let command = commands.iter().find(|command| command.line.get_name() == name)?;
         Some((command.run)(matches))

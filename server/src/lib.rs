@@ -29,6 +29,7 @@
 
 pub mod auth;
 pub mod backup;
+mod check;
 pub mod config;
 mod connection_limits;
 pub mod door;
@@ -49,5 +50,6 @@ mod simulation;
 mod standby;
 mod tls;
 
+pub use check::check;
 pub use config::Config;
 pub use listen::{run, run_then, run_while};

@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
 use tokio_rustls::TlsAcceptor;
 
+use crate::check::check;
 use crate::config::{Config, RegistrationMode};
 use crate::http;
 use crate::operators;
@@ -93,7 +94,7 @@ async fn serve_until(
     shutdown: Boxed<'_, ()>,
 ) -> anyhow::Result<()> {
     restrict_new_files();
-    crate::limits::sane(&config.limits).map_err(anyhow::Error::msg)?;
+    check(&config)?;
     let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
     let metrics = Metrics::new()?;
     // The lock of a store in the folder serves for the folder too.

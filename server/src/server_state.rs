@@ -49,15 +49,6 @@ impl ServerState {
         let compute = Compute::new(config.workers)?;
         let opponents = Arc::new(config.opponents.clone());
         let catalogue = Arc::new(Catalogue::new(config.games.clone()));
-        for (k, of) in config.seasons.iter().enumerate() {
-            let suite = &of.suite;
-            anyhow::ensure!(
-                config.suites.get(suite).is_some(),
-                "seasons: expected the name of an offered suite, got {suite}"
-            );
-            let twice = config.seasons[..k].iter().any(|other| other.suite == *suite);
-            anyhow::ensure!(!twice, "seasons: expected at most one file per suite, got two for {suite}");
-        }
         let hub = HubConfig {
             limits: config.limits.clone(),
             catalogue: catalogue.clone(),

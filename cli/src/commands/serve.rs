@@ -1,8 +1,11 @@
 //! `ludex serve`.
 
+mod layers;
 mod log;
+mod settings;
+mod signals;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,20 +17,25 @@ use tokio::sync::oneshot;
 
 use super::block_on;
 use super::store_args::StoreArgs;
-use ludex_agents::{AgentClass, AgentSpec};
-use ludex_arena::consent::ConsentText;
-use ludex_arena::seasons::SuiteSeasons;
 use ludex_arena::settings::{Humans, PairMode};
-use ludex_arena::standing_ladders::LadderTerms;
-use ludex_arena::suites::Suites;
 use ludex_gym::opponents::{Opponents, SearchLimits};
-use ludex_play::agents_file::{self, AgentSource};
-use ludex_play::runs::evaluation::suite_text;
-use ludex_server::config::{Config, IpNet, RegistrationMode, Retention, TlsFiles};
+use ludex_server::config::{Config, IpNet, RegistrationMode, TlsFiles};
 use ludex_server::limits;
+
+use self::settings::{consent, ladder, offered_agents, offered_suites, season};
+
+pub(super) use self::settings::retention;
+pub(super) use self::signals::stop_signal;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
+    /// Read options from this TOML file; each option is a key, e.g. allowed_host. Variables such as LUDEX_ALLOWED_HOST
+    /// replace keys, and options of the command line replace both
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Check all options and the files that they name, without a port and a store, and exit
+    #[arg(long)]
+    check: bool,
     /// Listen at this address and port; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
     listen: SocketAddr,
@@ -145,9 +153,36 @@ enum Register {
     Invite,
 }
 
+/// Returns the arguments of the program, with those of the configuration file and the environment for `ludex serve`.
+///
+/// # Errors
+///
+/// A configuration file that cannot be read, or an invalid value.
+pub(super) fn with_layers(arguments: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
+    match &arguments[..] {
+        [program, name, line @ ..] if name == NAME => {
+            let expanded = layers::expanded(&command(), line, &|name| std::env::var_os(name))?;
+            Ok([program.clone(), name.clone()].into_iter().chain(expanded).collect())
+        }
+        _ => Ok(arguments),
+    }
+}
+
+/// Name of the command.
+const NAME: &str = "serve";
+
+fn command() -> clap::Command {
+    <Args as clap::Args>::augment_args(clap::Command::new(NAME))
+}
+
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     log::start(args.log_format);
     let config = config(&args)?;
+    if args.check {
+        ludex_server::check(&config)?;
+        println!("the configuration is valid");
+        return Ok(());
+    }
     if args.temporary {
         let used = std::fs::read_dir(&args.store.data).is_ok_and(|mut entries| entries.next().is_some());
         anyhow::ensure!(!used, "--temporary: expected a new or empty folder, got {}", args.store.data.display());
@@ -244,100 +279,6 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// Parses the values of `--retain`.
-pub(super) fn retention(values: &[String]) -> anyhow::Result<Retention> {
-    let mut retention = Retention::default();
-    for value in values {
-        retention.set(value).map_err(|e| anyhow::anyhow!("--retain: {e}"))?;
-    }
-    Ok(retention)
-}
-
-/// Returns the settings of the standing ladder that `text`, a game string or the path of a TOML file, specifies.
-fn ladder(text: &str) -> anyhow::Result<LadderTerms> {
-    if !text.ends_with(".toml") {
-        return Ok(LadderTerms::of(text));
-    }
-    let read = std::fs::read_to_string(text).map_err(anyhow::Error::from);
-    read.and_then(|text| LadderTerms::parse(&text)).with_context(|| format!("--ladder {text}"))
-}
-
-fn season(file: &str) -> anyhow::Result<SuiteSeasons> {
-    let read = std::fs::read_to_string(file).map_err(anyhow::Error::from);
-    read.and_then(|text| SuiteSeasons::parse(&text)).with_context(|| format!("--season {file}"))
-}
-
-fn consent(file: &Path) -> anyhow::Result<ConsentText> {
-    let read = std::fs::read_to_string(file).map_err(anyhow::Error::from);
-    read.and_then(ConsentText::new).with_context(|| format!("--consent {}", file.display()))
-}
-
-/// Returns the suites that the server offers.
-fn offered_suites(given: &[String]) -> anyhow::Result<Suites> {
-    if given.is_empty() {
-        return Ok(Suites::builtin());
-    }
-    let names = given.iter().filter(|name| *name != "none");
-    names.into_iter().try_fold(Suites::default(), |all, name| {
-        all.with(&suite_text(name)?).with_context(|| format!("--suite {name}"))
-    })
-}
-
-/// Returns the agents of `--agent`, and the networks that `agents.toml` of the data folder names. The other agents of the
-/// file may cost money or start programs, so they are offered by `--agent` only.
-fn offered_agents(args: &Args) -> anyhow::Result<BTreeMap<String, String>> {
-    let mut named = parse_agents(&args.agents)?;
-    for entry in agents_file::of_data(&args.store.data)?.entries {
-        if let AgentSource::Spec(spec) = &entry.source
-            && spec.class() == AgentClass::Network
-        {
-            named.entry(entry.name.clone()).or_insert_with(|| spec.to_string());
-        }
-    }
-    for (name, text) in &named {
-        let spec = AgentSpec::parse(text).with_context(|| format!("--agent {name}"))?;
-        if spec.class() == AgentClass::Network {
-            check_file(&spec).with_context(|| format!("agent {name}"))?;
-        }
-    }
-    Ok(named)
-}
-
-/// Checks that the file of a network can be read. A file that fails for the same reason in all games is at fault, not the
-/// games' shapes.
-fn check_file(spec: &AgentSpec) -> anyhow::Result<()> {
-    let mut reasons = BTreeSet::new();
-    for entry in ludex_games::games() {
-        match spec.build(&ludex_games::load(entry.info.id)?) {
-            Ok(_) => return Ok(()),
-            Err(refusal) => reasons.insert(refusal.message),
-        };
-    }
-    match reasons.pop_first() {
-        Some(reason) if reasons.is_empty() => anyhow::bail!(reason),
-        _ => Ok(()),
-    }
-}
-
-fn parse_agents(agents: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
-    let one = |text: &String| {
-        let (name, spec) =
-            text.split_once('=').with_context(|| format!("--agent: expected NAME=SPEC, got {text:?}"))?;
-        anyhow::ensure!(
-            ludex_protocol::is_agent_name(name),
-            "--agent: expected a name of 1 to 40 characters of A-Za-z0-9._-, got {name:?}"
-        );
-        // Records name the operator's agents in place of their specs.
-        anyhow::ensure!(
-            ludex_agents::Roster::builtin().get(name).is_none(),
-            "--agent: expected a name that no built-in agent has, got {name:?}"
-        );
-        AgentSpec::parse(spec).with_context(|| format!("--agent {name}"))?;
-        Ok((name.to_owned(), spec.to_owned()))
-    };
-    agents.iter().map(one).collect()
-}
-
 /// Prints the server's address.
 fn announce(address: SocketAddr, config: &Config, json: bool) -> anyhow::Result<()> {
     let scheme = if config.tls.is_some() { "wss" } else { "ws" };
@@ -352,42 +293,4 @@ fn announce(address: SocketAddr, config: &Config, json: bool) -> anyhow::Result<
         writeln!(out, "ludex serves {url}")?;
     }
     Ok(out.flush()?)
-}
-
-/// Returns a future that resolves on SIGTERM or Ctrl-C. A second signal exits the program.
-pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
-    let mut signals = Signals::new()?;
-    Ok(async move {
-        signals.next().await;
-        tracing::info!("stopping; repeat the signal to stop immediately");
-        tokio::spawn(async move {
-            signals.next().await;
-            std::process::exit(1);
-        });
-    })
-}
-
-/// Signals that stop the program.
-struct Signals {
-    #[cfg(unix)]
-    term: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    fn new() -> anyhow::Result<Self> {
-        Ok(Signals {
-            #[cfg(unix)]
-            term: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        #[cfg(unix)]
-        tokio::select! {
-            _ = self.term.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        }
-        #[cfg(not(unix))]
-        let _ = tokio::signal::ctrl_c().await;
-    }
 }

@@ -18,13 +18,13 @@ const CEILINGS: &[(&str, usize)] = &[
     ("ludex-store", 6_500),
     ("ludex-gym", 3_425),
     ("ludex-pages", 1_850),
-    ("ludex-arena", 12_750),
-    ("ludex-server", 10_100),
+    ("ludex-arena", 13_000),
+    ("ludex-server", 10_900),
     ("ludex-doors", 3_500),
-    ("ludex-cli", 8_800),
+    ("ludex-cli", 9_500),
     ("ludex-client", 2_500),
     ("own-game", 700),
-    ("ludex-tests", 26_900),
+    ("ludex-tests", 27_400),
     ("ludex-conformance", 9_100),
 ];
 

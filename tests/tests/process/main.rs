@@ -5,6 +5,7 @@ mod backup;
 mod commands;
 mod crash;
 #[cfg(unix)]
+mod operation;
 mod database;
 #[cfg(target_os = "linux")]
 mod sandbox;
