@@ -1,7 +1,10 @@
 //! Metrics of one server in the Prometheus text format.
 
+mod process;
+
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ludex_gym::quotas::{Account, Resource};
 use ludex_protocol::record::EndReason;
@@ -20,28 +23,50 @@ const COMMIT_JOBS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500
 /// Histogram bounds of the turn latency, in seconds.
 const TURN_SECONDS: &[f64] = &[0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0];
 
-/// Names and descriptions of all metrics.
-const HELP: &[(&str, &str)] = &[
-    ("ludex_build_info", "Version of the server and of its protocol, with the value 1."),
-    ("ludex_closed_total", "Connections that the server closed, by the name of the close code."),
-    ("ludex_compute_queued", "Pending searches and other long work."),
-    ("ludex_connections", "Open WebSockets."),
-    ("ludex_environments", "Environments of all sessions."),
-    ("ludex_errors_total", "Error replies by code."),
-    ("ludex_joins_waiting", "Joins that could start a match."),
-    ("ludex_matches_begun_total", "Started matches."),
-    ("ludex_matches_ended_total", "Ended matches by reason."),
-    ("ludex_matches_live", "Running and starting matches."),
-    ("ludex_owner_held", "Resources in use by each owner of a token."),
-    ("ludex_pages_computed_total", "Pages and pictures that were computed instead of taken from the cache, by kind."),
-    ("ludex_refused_total", "Refusals before a session exists, by subject and reason."),
-    ("ludex_requests_total", "Requests by type."),
-    ("ludex_sessions_live", "Sessions with a connection."),
-    ("ludex_sessions_parked", "Sessions without a connection that can be resumed."),
-    ("ludex_store_commit_jobs", "Writes per commit of the store."),
-    ("ludex_store_commit_seconds", "Duration of each commit of the store."),
-    ("ludex_turn_seconds", "Time from a client's move until the resulting messages are sent."),
-    ("process_resident_memory_bytes", "Memory of the server process in use."),
+/// Histogram bounds of the duration of HTTP requests, in seconds.
+const HTTP_SECONDS: &[f64] = &[0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
+
+/// Type of a metric, as in the text format.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+use Kind::{Counter as C, Gauge as G, Histogram as H};
+
+/// Names, types and descriptions of all metrics.
+const HELP: &[(&str, Kind, &str)] = &[
+    ("ludex_build_info", G, "Version of the server and of its protocol, with the value 1."),
+    ("ludex_closed_total", C, "Connections that the server closed, by the name of the close code."),
+    ("ludex_compute_queued", G, "Pending searches and other long work."),
+    ("ludex_connections", G, "Open WebSockets."),
+    ("ludex_environments", G, "Environments of all sessions."),
+    ("ludex_errors_total", C, "Error replies by code."),
+    ("ludex_http_seconds", H, "Time until the response to an HTTP request is known, by route and status."),
+    ("ludex_joins_waiting", G, "Joins that could start a match."),
+    ("ludex_matches_begun_total", C, "Started matches."),
+    ("ludex_matches_ended_total", C, "Ended matches by reason."),
+    ("ludex_matches_live", G, "Running and starting matches."),
+    ("ludex_owner_held", G, "Resources in use by each owner of a token."),
+    (
+        "ludex_pages_computed_total",
+        C,
+        "Pages and pictures that were computed instead of taken from the cache, by kind.",
+    ),
+    ("ludex_refused_total", C, "Refusals before a session exists, by subject and reason."),
+    ("ludex_requests_total", C, "Requests by type."),
+    ("ludex_sessions_live", G, "Sessions with a connection."),
+    ("ludex_sessions_parked", G, "Sessions without a connection that can be resumed."),
+    ("ludex_store_commit_jobs", H, "Writes per commit of the store."),
+    ("ludex_store_commit_seconds", H, "Duration of each commit of the store."),
+    ("ludex_turn_seconds", H, "Time from a client's move until the resulting messages are sent."),
+    ("ludex_worker_lag_seconds", G, "Longest time without a heartbeat of a worker since the last reading."),
+    ("process_cpu_seconds_total", C, "Processor time of the server process in seconds."),
+    ("process_max_fds", G, "Maximum number of open file descriptors of the server process."),
+    ("process_open_fds", G, "Open file descriptors of the server process."),
+    ("process_resident_memory_bytes", G, "Memory of the server process in use."),
+    ("process_start_time_seconds", G, "Start of the server process in seconds since the Unix epoch."),
 ];
 
 /// Metrics of one server. Each server has its own recorder, since several servers may run in one process. Each counter
@@ -62,8 +87,8 @@ pub struct Metrics {
     /// Joins without a match.
     pub waiting: Gauge,
     pub envs: Gauge,
-    /// Memory of this process in bytes.
-    memory: Gauge,
+    /// Longest time without a heartbeat of a worker in seconds.
+    pub lag: Gauge,
     pub begun: Counter,
     /// Time in seconds from a client's move until its results are sent. In a rated match, the time includes the durable
     /// write.
@@ -83,6 +108,7 @@ impl Metrics {
         };
         let builder = bounds(PrometheusBuilder::new(), "ludex_store_commit_seconds", COMMIT_SECONDS)?;
         let builder = bounds(builder, "ludex_turn_seconds", TURN_SECONDS)?;
+        let builder = bounds(builder, "ludex_http_seconds", HTTP_SECONDS)?;
         let recorder = bounds(builder, "ludex_store_commit_jobs", COMMIT_JOBS)?.build_recorder();
         describe(&recorder);
         let handle = recorder.handle();
@@ -106,7 +132,7 @@ impl Metrics {
             matches: gauge("ludex_matches_live"),
             waiting: gauge("ludex_joins_waiting"),
             envs: gauge("ludex_environments"),
-            memory: gauge("process_resident_memory_bytes"),
+            lag: gauge("ludex_worker_lag_seconds"),
             begun: recorder.register_counter(&Key::from_name("ludex_matches_begun_total"), &METADATA),
             turns: histogram("ludex_turn_seconds"),
             commits: Commits {
@@ -159,22 +185,51 @@ impl Metrics {
         self.recorder.register_counter(&key, &METADATA).increment(1);
     }
 
+    /// Records the duration of an HTTP request by the template of its route and the status of the response.
+    pub fn count_http(&self, route: &str, status: u16, duration: Duration) {
+        let labels = vec![Label::new("route", route.to_owned()), Label::new("code", status.to_string())];
+        let key = Key::from_parts("ludex_http_seconds", labels);
+        self.recorder.register_histogram(&key, &METADATA).record(duration);
+    }
+
     /// Aggregates histogram samples into buckets. Samples use memory until they are aggregated.
     pub fn tidy(&self) {
         self.handle.run_upkeep();
     }
 
-    /// Returns all metrics as text, except the metrics of owners.
+    /// Returns all metrics as text, except the metrics of owners. A metric without values has its description and type.
     pub fn render(&self) -> String {
-        if let Some(bytes) = resident_memory() {
-            self.memory.set(bytes);
+        let mut page = self.handle.render();
+        let process: HashMap<_, _> = process::values().collect();
+        for (name, kind, help) in HELP.iter().filter(|(name, ..)| *name != OWNER_HELD) {
+            let line = format!("# TYPE {name} ");
+            if !page.contains(&line) {
+                page.push_str(&format!("# HELP {name} {help}\n{line}{}\n", kind.word()));
+                // The text format writes an infinite number in its own way.
+                let value = process.get(name).map(|value| value.to_string().replace("inf", "+Inf"));
+                page.extend(value.map(|value| format!("{name} {value}\n")));
+                page.push('\n');
+            }
         }
-        self.handle.render()
+        page
     }
 }
 
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            C => "counter",
+            G => "gauge",
+            H => "histogram",
+        }
+    }
+}
+
+/// Metric of owners, on a page of its own.
+const OWNER_HELD: &str = "ludex_owner_held";
+
 fn describe(recorder: &PrometheusRecorder) {
-    for (name, help) in HELP {
+    for (name, _, help) in HELP {
         recorder.describe_gauge(KeyName::from_const_str(name), None, SharedString::const_str(help));
     }
 }
@@ -187,18 +242,11 @@ pub fn owners(accounts: &[Arc<Account>]) -> String {
     for account in accounts {
         for resource in Resource::ALL {
             let labels = vec![Label::new("owner", account.name.to_string()), Label::new("of", resource.name())];
-            let gauge = recorder.register_gauge(&Key::from_parts("ludex_owner_held", labels), &METADATA);
+            let gauge = recorder.register_gauge(&Key::from_parts(OWNER_HELD, labels), &METADATA);
             gauge.set(f64::from(account.used(resource)));
         }
     }
     recorder.handle().render()
-}
-
-/// Returns the resident memory of this process in bytes, on systems that report it in `/proc`.
-fn resident_memory() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0)
 }
 
 /// Returns the wire name of an end reason.
@@ -208,28 +256,40 @@ pub fn word(reason: EndReason) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
+    /// Returns the types on a page by the names of the metrics.
+    fn types(page: &str) -> BTreeMap<&str, &str> {
+        let lines: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
+        let types: BTreeMap<_, _> = lines.iter().copied().collect();
+        assert_eq!(lines.len(), types.len(), "a metric has two types: {page}");
+        types
+    }
+
     #[test]
-    fn every_metric_has_a_description() {
+    fn every_metric_is_described_from_the_start() {
         let metrics = Metrics::new().unwrap();
+        let page = metrics.render();
+        let expected: BTreeMap<_, _> =
+            HELP.iter().filter(|(name, ..)| *name != OWNER_HELD).map(|(name, kind, _)| (*name, kind.word())).collect();
+        assert_eq!(types(&page), expected);
+        for name in expected.keys() {
+            assert_eq!(page.matches(&format!("# HELP {name} ")).count(), 1, "{name}");
+        }
+        assert!(page.contains("ludex_matches_begun_total 0\n"), "{page}");
+        assert!(page.contains("ludex_build_info{version="), "{page}");
         metrics.closed("idle");
         metrics.page("page");
         metrics.ended(EndReason::Finished);
         metrics.count_refusal("hello", "token");
+        metrics.count_http("/games/{id}", 200, Duration::from_millis(3));
         metrics.turns.record(0.1);
         metrics.commits.seconds.record(0.1);
         metrics.commits.jobs.record(1.0);
         let page = metrics.render();
-        let kinds: Vec<&str> =
-            page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
-        for name in &kinds {
-            assert!(page.contains(&format!("# HELP {name} ")), "{name}");
-        }
-        let listed: Vec<&str> = HELP.iter().map(|(name, _)| *name).filter(|name| !kinds.contains(name)).collect();
-        assert_eq!(listed, ["ludex_owner_held"], "described but missing metrics");
-        assert!(page.contains("ludex_build_info{version="), "{page}");
-        #[cfg(target_os = "linux")]
-        assert!(resident_memory() > Some(1e6));
+        assert_eq!(types(&page), expected, "a type changes with the first value");
+        assert!(page.contains("ludex_http_seconds_count{route=\"/games/{id}\",code=\"200\"} 1"), "{page}");
     }
 }

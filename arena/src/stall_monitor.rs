@@ -24,18 +24,30 @@ pub struct StallMonitor(Arc<Mutex<Beats>>);
 struct Beats {
     last: Option<Instant>,
     lost: Duration,
+    /// Longest gap between heartbeats since the last reading.
+    longest: Duration,
 }
 
 impl Beats {
     /// Returns the total stall time, including an ongoing stall.
     fn total_stall(&self, now: Instant) -> Duration {
-        let gap = self.last.map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
+        let gap = self.gap(now);
         if gap > SLOW { self.lost + gap } else { self.lost }
+    }
+
+    fn gap(&self, now: Instant) -> Duration {
+        self.last.map_or(Duration::ZERO, |last| now.saturating_duration_since(last))
     }
 
     fn beat(&mut self, now: Instant) {
         self.lost = self.total_stall(now);
+        self.longest = self.longest.max(self.gap(now));
         self.last = Some(now);
+    }
+
+    /// Takes the longest gap since the last call, including an ongoing gap.
+    fn take_longest(&mut self, now: Instant) -> Duration {
+        std::mem::take(&mut self.longest).max(self.gap(now))
     }
 }
 
@@ -79,6 +91,12 @@ impl WorkerMonitors {
         monitor
     }
 
+    /// Takes the longest time without a heartbeat of a worker since the last call.
+    pub fn take_lag(&self) -> Duration {
+        let now = Instant::now();
+        self.0.lock().iter().map(|monitor| monitor.0.lock().take_longest(now)).max().unwrap_or_default()
+    }
+
     /// Returns the longest time since the last heartbeat of a running worker.
     pub fn longest_silence(&self) -> Duration {
         let silence = |monitor: &StallMonitor| monitor.0.lock().last.map(|last| last.elapsed());
@@ -113,6 +131,15 @@ mod tests {
         assert_eq!((lost(&beats, 1_200), lost(&beats, 1_300)), (1_100, 1_100));
         beats.beat(at(2_000));
         assert_eq!(lost(&beats, 2_050), 1_900);
+    }
+
+    #[test]
+    fn lag_is_the_longest_gap_since_the_last_reading() {
+        let (mut beats, start) = (Beats::default(), Instant::now());
+        let at = |ms| start + Duration::from_millis(ms);
+        [0, 25, 525, 550].into_iter().for_each(|ms| beats.beat(at(ms)));
+        assert_eq!(beats.take_longest(at(560)).as_millis(), 500);
+        assert_eq!(beats.take_longest(at(570)).as_millis(), 20, "an ongoing gap counts");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod health;
 mod json_api;
 pub(crate) mod local;
 mod responses;
+mod route;
 mod site;
 mod token;
 
@@ -18,7 +19,7 @@ use std::future::ready;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -39,6 +40,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use self::client_address::client_address;
 use self::guard::GuardRejection;
+use self::route::Route;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::session::{self, ServerSocket};
@@ -65,6 +67,7 @@ where
     let service = service_fn(|mut request: Request<Incoming>| {
         let ip = client_address(peer.ip, request.headers(), &shared.config.trusted_proxies);
         let peer = Peer { ip, ..peer.clone() };
+        let started = Instant::now();
         let door = shared.config.doors.iter().find(|door| door.has(request.uri().path()));
         let body = match door {
             Some(door) => door.body_bytes,
@@ -85,7 +88,8 @@ where
                 answer
             })
         });
-        match upgrade {
+        let prefix = door.map(|door| door.prefix);
+        let served = match upgrade {
             Some(answer) => {
                 Either::Left(Either::Left(ready(Ok::<_, Infallible>(answer.unwrap_or_else(|refusal| refusal)))))
             }
@@ -105,7 +109,8 @@ where
                     false => Either::Right(page(request, routes, door.is_some(), peer, shared.clone())),
                 }
             }
-        }
+        };
+        observed(served, prefix, started, shared.clone())
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -119,6 +124,20 @@ where
     }
     let (upgraded, encoding, peer) = opened.take()?;
     Some(Box::pin(socket::<S>(upgraded, encoding, peer, shared.clone())))
+}
+
+/// Counts a request once its response is known. `prefix` is that of a door.
+async fn observed(
+    served: impl Future<Output = Result<Answer, Infallible>>,
+    prefix: Option<&'static str>,
+    started: Instant,
+    shared: Arc<ServerState>,
+) -> Result<Answer, Infallible> {
+    let mut answer = served.await?;
+    let route = answer.extensions_mut().remove::<Route>();
+    let name = prefix.or(route.as_ref().map(Route::name)).unwrap_or(route::OTHER);
+    shared.metrics.count_http(name, answer.status().as_u16(), started.elapsed());
+    Ok(answer)
 }
 
 /// Serves a WebSocket after the HTTP upgrade.
@@ -240,7 +259,11 @@ fn upgrade(request: &Request<Incoming>, shared: &ServerState) -> Option<Result<(
                 "cookie",
                 "expected the token in the Authorization header; the cookie is valid only for pages of this server",
             )),
-            checked => checked.map(|key| open(headers, key)),
+            checked => checked.map(|key| {
+                let (encoding, mut answer) = open(headers, key);
+                answer.extensions_mut().insert(Route::new(path));
+                (encoding, answer)
+            }),
         }
     })
 }

@@ -8,7 +8,7 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap, HeaderValue};
-use axum::middleware::map_response;
+use axum::middleware::{from_fn, map_response};
 use axum::response::{IntoResponse, Json};
 use axum::routing::get;
 use flate2::Compression;
@@ -18,7 +18,7 @@ use ludex_protocol::{ErrorCode, Refusal};
 use ludex_store::MatchFilter;
 use serde::Deserialize;
 
-use super::{Answer, access, compute, failed, games, health, site};
+use super::{Answer, access, compute, failed, games, health, route, site};
 use crate::auth::{Grant, Scopes};
 use crate::page_cache::PageKind;
 use crate::peer::Peer;
@@ -61,6 +61,7 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
         })
         .with_state((shared, peer))
         .layer(map_response(for_programs))
+        .layer(from_fn(route::attach))
 }
 
 /// Adds headers to JSON responses. At most of these addresses, browsers get a page instead, so caches must distinguish
@@ -99,6 +100,7 @@ async fn metrics_page(State(app): App, headers: HeaderMap) -> Answer {
     app.0.metrics.waiting.set(app.0.hub.waiting() as f64);
     app.0.metrics.envs.set(f64::from(app.0.hub.sessions.owners.used(Resource::Envs)));
     app.0.metrics.queued.set(app.0.hub.compute.queued() as f64);
+    app.0.metrics.lag.set(app.0.workers.take_lag().as_secs_f64());
     let mut page = app.0.metrics.render();
     if grant.may(Scopes::ADMIN) {
         page.push_str(&metrics::owners(&app.0.hub.sessions.owners.all()));

@@ -23,13 +23,14 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, StatusCode};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use ludex_pages::{AccountLink, Page, RenderError, Visitor};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::route::{self, Route};
 use super::{Answer, access, compute, games, token};
 use crate::auth::{self, Grant};
 use crate::page_cache::{PageKey, PageKind};
@@ -95,6 +96,7 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer, programs: Router) -> 
         .with_state((shared.clone(), peer.clone()))
         .fallback_service(programs)
         .layer(from_fn_with_state((shared, peer), filled))
+        .layer(from_fn(route::attach))
 }
 
 /// Returns the routes of assets and of forms. Browsers request assets without `Accept: text/html`.
@@ -156,6 +158,7 @@ async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Ans
     let path = request.uri().path().to_owned();
     let has_cookie = token::in_cookie(request.headers()).is_some();
     let mut answer = next.run(request).await;
+    let route = answer.extensions().get::<Route>().cloned();
     let mut page = answer.extensions_mut().remove::<Page>();
     if page.is_none() && answer.status() == StatusCode::NOT_FOUND {
         answer = errors::missing("page", &path, "/", None);
@@ -171,6 +174,7 @@ async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Ans
             let kind = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
             let mut made = (answer.status(), kind, html).into_response();
             harden(&mut made);
+            route.map(|route| made.extensions_mut().insert(route));
             for name in [header::CACHE_CONTROL, header::RETRY_AFTER] {
                 if let Some(value) = answer.headers_mut().remove(&name) {
                     made.headers_mut().insert(name, value);

@@ -1,7 +1,9 @@
 //! Operator's view of a server: log, metrics and pages, and its behavior when the disk is full.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ludex_server::auth::{NewToken, Scopes, add};
 use ludex_server::operators::{EndedBy, end_match};
 use ludex_tests::bot::first;
 use ludex_tests::process::Process;
@@ -308,5 +310,55 @@ async fn failed_commit_shows_no_move() {
     }
     other.answer(&other.matches.values().next().unwrap().turn.clone(), &mut first).await;
     other.play(1, first).await;
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn metrics_are_those_of_the_documentation() {
+    let server = Server::start(|_| {}).await;
+    let wanted = NewToken { owner: "ann".into(), scopes: Scopes::ADMIN, names: vec!["*".into()], expires_ms: None };
+    let token = add(&server.hub.store, &[wanted], 0).await.unwrap().remove(0);
+    let _session = Bot::with(server.address, None, json!({"token": token, "agent": {"name": "a"}})).await;
+    let (status, page) = server.get_with("/metrics", &format!("authorization: Bearer {token}\r\n")).await;
+    assert_eq!(status, 200, "{page}");
+    let rendered: BTreeSet<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/running-a-server.md")).unwrap();
+    let cells = docs.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+    // In a cell, each second part stands between backticks; labels are not part of the name.
+    let names =
+        cells.flat_map(|cell| cell.split('`').step_by(2)).map(|name| name.split('{').next().unwrap_or_default());
+    let is_metric = |name: &&str| name.starts_with("ludex_") || name.starts_with("process_");
+    let documented: BTreeSet<&str> = names.filter(is_metric).collect();
+    assert_eq!(documented.symmetric_difference(&rendered).collect::<Vec<_>>(), Vec::<&&str>::new());
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn http_requests_are_counted_by_the_template_of_their_route() {
+    let server = Server::start(|_| {}).await;
+    for path in ["/games", "/episodes/m_1", "/episodes/m_2", "/no/such/page", "/static/none"] {
+        server.get(path).await;
+    }
+    server.get_with("/games/chess", "Accept: text/html\r\n").await;
+    server.get_with("/no/page", "Accept: text/html\r\n").await;
+    server.get_with("/episodes/m_3", "Accept: text/html\r\n").await;
+    Client::hello(server.address).await;
+    let count = async |route: &str, code: u16| {
+        metric(&server, &format!("ludex_http_seconds_count{{route=\"{route}\",code=\"{code}\"}}")).await
+    };
+    for (route, code, expected) in [
+        ("/games", 200, 1.0),
+        ("/episodes/{id}", 404, 3.0),
+        ("/static/{file}", 404, 1.0),
+        ("/games/{id}", 200, 1.0),
+        ("other", 404, 2.0),
+        ("/ws", 101, 1.0),
+    ] {
+        assert_eq!(count(route, code).await, Some(expected), "{route} {code}");
+    }
+    let (_, page) = server.get("/metrics").await;
+    assert!(!page.contains("m_1") && !page.contains("/no/"), "{page}");
+    assert!(page.contains("# TYPE ludex_http_seconds histogram"), "{page}");
     server.stop().stopped().await;
 }
