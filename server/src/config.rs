@@ -70,6 +70,8 @@ pub struct Config {
     pub drain: Duration,
     /// Ages at which the server removes old data.
     pub retention: Retention,
+    /// True if each HTTP request is logged, as an event with the target [`ACCESS_LOG`](crate::ACCESS_LOG).
+    pub access_log: bool,
 }
 
 /// Condition under which visitors may register an owner.
@@ -120,6 +122,7 @@ impl Config {
             doors: Vec::new(),
             drain: Duration::from_secs(30),
             retention: Retention::default(),
+            access_log: false,
         }
     }
 }

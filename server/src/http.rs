@@ -1,6 +1,7 @@
 //! HTTP on the server's single port: WebSocket upgrades, a read-only JSON API, and web pages.
 
 mod access;
+mod access_log;
 mod admission;
 mod client_address;
 mod games;
@@ -38,6 +39,7 @@ use ludex_protocol::error::truncate_text;
 use ludex_protocol::{Encoding, ErrorCode, Refusal};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
+use self::access_log::AccessLine;
 use self::client_address::client_address;
 use self::guard::GuardRejection;
 use self::route::Route;
@@ -67,7 +69,7 @@ where
     let service = service_fn(|mut request: Request<Incoming>| {
         let ip = client_address(peer.ip, request.headers(), &shared.config.trusted_proxies);
         let peer = Peer { ip, ..peer.clone() };
-        let started = Instant::now();
+        let (started, line) = (Instant::now(), AccessLine::of(&request, &peer, &shared));
         let door = shared.config.doors.iter().find(|door| door.has(request.uri().path()));
         let body = match door {
             Some(door) => door.body_bytes,
@@ -110,7 +112,7 @@ where
                 }
             }
         };
-        observed(served, prefix, started, shared.clone())
+        observed(served, prefix, started, line, shared.clone())
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -126,18 +128,23 @@ where
     Some(Box::pin(socket::<S>(upgraded, encoding, peer, shared.clone())))
 }
 
-/// Counts a request once its response is known. `prefix` is that of a door.
+/// Counts a request once its response is known, and logs the request if the server has an access log. `prefix` is that
+/// of a door.
 async fn observed(
     served: impl Future<Output = Result<Answer, Infallible>>,
     prefix: Option<&'static str>,
     started: Instant,
+    line: Option<AccessLine>,
     shared: Arc<ServerState>,
 ) -> Result<Answer, Infallible> {
     let mut answer = served.await?;
     let route = answer.extensions_mut().remove::<Route>();
     let name = prefix.or(route.as_ref().map(Route::name)).unwrap_or(route::OTHER);
     shared.metrics.count_http(name, answer.status().as_u16(), started.elapsed());
-    Ok(answer)
+    Ok(match line {
+        Some(line) => line.attach(answer, &shared).await,
+        None => answer,
+    })
 }
 
 /// Serves a WebSocket after the HTTP upgrade.

@@ -50,6 +50,9 @@ mod simulation;
 mod standby;
 mod tls;
 
+/// Target of the events of the access log, of which each request has one (see [`Config::access_log`]).
+pub const ACCESS_LOG: &str = "ludex::access";
+
 pub use check::check;
 pub use config::Config;
 pub use listen::{run, run_then, run_while};

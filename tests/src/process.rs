@@ -1,5 +1,6 @@
 //! Server in a separate process that tests may kill.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,22 @@ impl Process {
         more: &[&str],
         level: &str,
     ) -> Self {
-        let mut child = spawn(program, data, log, address, more, level);
+        Self::start_with(program, data, log, address, more, &[("LUDEX_LOG", level.as_ref())])
+    }
+
+    /// Starts a server like [`start`](Self::start), with these environment variables.
+    ///
+    /// # Panics
+    /// Panics if the server does not start.
+    pub fn start_with(
+        program: &str,
+        data: &Path,
+        log: &Path,
+        address: Option<SocketAddr>,
+        more: &[&str],
+        variables: &[(&str, &OsStr)],
+    ) -> Self {
+        let mut child = spawn(program, data, log, address, more, variables);
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         let (say, said) = mpsc::channel();
         std::thread::spawn(move || {
@@ -70,7 +86,7 @@ impl Process {
     /// Panics if the program cannot be started.
     pub fn start_standby(program: &str, data: &Path, log: &Path, address: SocketAddr, more: &[&str]) -> Self {
         let more = [more, &["--standby"]].concat();
-        let mut child = spawn(program, data, log, Some(address), &more, "info");
+        let mut child = spawn(program, data, log, Some(address), &more, &[("LUDEX_LOG", "info".as_ref())]);
         let mut out = child.stdout.take().expect("a pipe");
         std::thread::spawn(move || out.read_to_end(&mut Vec::new()));
         Process { address, child, log: log.to_owned() }
@@ -103,6 +119,34 @@ impl Process {
     /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Sends a signal such as `HUP` to the process.
+    ///
+    /// # Panics
+    /// Panics if the signal cannot be sent.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status();
+        assert!(sent.expect("the command kill").success());
+    }
+
+    /// Returns the lines of the log that contain a text, once there are at least `count`.
+    ///
+    /// # Panics
+    /// Panics if the log cannot be read.
+    pub fn logged(&self, text: &str, count: usize) -> Vec<String> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let log = std::fs::read_to_string(&self.log).expect("the log");
+            // The last line may be incomplete.
+            let whole = log.rsplit_once('\n').map_or("", |(whole, _)| whole);
+            let lines: Vec<String> = whole.lines().filter(|line| line.contains(text)).map(str::to_owned).collect();
+            if lines.len() >= count {
+                return lines;
+            }
+            assert!(Instant::now() < until, "expected {count} lines with {text:?}, got {log}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Kills the process as a crash would (`kill -9`) and waits until it has ended.
@@ -141,7 +185,7 @@ fn spawn(program: &str, data: &Path, log: &Path, address: Option<SocketAddr>, mo
         .arg(data)
         .args(more)
         .env("RUST_BACKTRACE", "0")
-        .env("LUDEX_LOG", level)
+        .envs(variables.iter().copied())
         .stdout(Stdio::piped())
         .stderr(file)
         .spawn()

@@ -59,6 +59,9 @@ pub(super) struct Args {
     /// Format the log on standard error
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     log_format: log::LogFormat,
+    /// Log each HTTP request on standard error, as text or as JSON
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    access_log: Option<log::LogFormat>,
     /// Serve connections with this many threads [default: one per core]
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
@@ -176,7 +179,7 @@ fn command() -> clap::Command {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    log::start(args.log_format);
+    let _access_log = log::start(args.log_format, args.access_log);
     let config = config(&args)?;
     if args.check {
         ludex_server::check(&config)?;
@@ -253,6 +256,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     config.hosts = args.hosts.clone();
     config.trusted_proxies.clone_from(&args.trusted_proxies);
     config.public = args.public;
+    config.access_log = args.access_log.is_some();
     config.registration = args.register.map(|mode| match mode {
         Register::Open => RegistrationMode::Open,
         Register::Invite => RegistrationMode::Invite,

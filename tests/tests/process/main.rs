@@ -5,8 +5,9 @@ mod backup;
 mod commands;
 mod crash;
 #[cfg(unix)]
-mod operation;
 mod database;
+#[cfg(unix)]
+mod operation;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(unix)]

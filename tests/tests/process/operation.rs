@@ -1,10 +1,19 @@
-//! Operation of `ludex serve` by its host: configuration.
+//! Operation of `ludex serve` by its host: configuration and access log.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
+
+use ludex_tests::server::get;
+use ludex_tests::{Client, Process};
+use serde_json::{Value, json};
 
 use super::crash::PROGRAM;
+
+/// Time limit for the end of a server.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs `ludex serve --check` in `folder`.
 fn check(folder: &Path, args: &[&str]) -> Output {
@@ -63,4 +72,50 @@ fn documented_configuration_lacks_only_the_certificate() {
     let ran = check(folder.path(), &["--config", "ludex.toml"]);
     let error = String::from_utf8_lossy(&ran.stderr);
     assert!(!ran.status.success() && error.starts_with("ludex: reading the certificate chain.pem failed"), "{error}");
+}
+
+#[tokio::test]
+async fn access_log_has_one_line_per_request_and_no_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let data = path("data");
+    let token = Command::new(PROGRAM)
+        .args(["admin", "token", "add", "--owner", "ann", "--json", "--data"])
+        .arg(&data)
+        .output()
+        .expect("the program");
+    let token: Value = serde_json::from_slice(&token.stdout).unwrap();
+    let token = token["tokens"][0]["token"].as_str().or(token["token"].as_str()).unwrap_or_else(|| panic!("{token}"));
+    let more = ["--access-log", "json", "--trusted-proxy", "127.0.0.0/8"];
+    // The filter of the log does not apply to the access log.
+    let level = [("LUDEX_LOG", OsStr::new("warn"))];
+    let server = Process::start_with(PROGRAM, &data, &path("log"), None, &more, &level);
+    let bearer = format!("Authorization: Bearer {token}\r\n");
+    let (_, games) = get(server.address, "/games?secret=1", "").await;
+    get(server.address, "/matches", &format!("{bearer}X-Forwarded-For: 203.0.113.7\r\n")).await;
+    get(server.address, &format!("/{token}"), "").await;
+    // More lines than the limit of the other log.
+    for _ in 0..40 {
+        get(server.address, "/health", "").await;
+    }
+    let mut client =
+        Client::open(server.address, None, &[("authorization", &format!("Bearer {token}"))]).await.unwrap();
+    client.say(&json!({"type": "hello", "id": 1, "protocol": [1], "client": "raw/0"})).await;
+    let lines: Vec<Value> =
+        server.logged("ludex::access", 44).iter().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(lines.len(), 44, "{lines:?}");
+    let of = |path: &str| -> Vec<&Value> { lines.iter().filter(|line| line["path"] == path).collect() };
+    let games_line = of("/games")[0];
+    assert_eq!((&games_line["method"], &games_line["status"]), (&json!("GET"), &json!(200)));
+    assert_eq!((&games_line["bytes"], &games_line["owner"]), (&json!(games.len()), &Value::Null));
+    assert!(games_line["duration_ms"].as_f64() > Some(0.0) && games_line["ip"] == "127.0.0.1", "{games_line}");
+    let matches = of("/matches")[0];
+    assert_eq!((&matches["owner"], &matches["ip"]), (&json!("ann"), &json!("203.0.113.7")));
+    assert_eq!(of("/lx_...")[0]["status"], 404);
+    assert_eq!(of("/health").len(), 40);
+    let upgrade = of("/ws");
+    assert_eq!((upgrade.len(), &upgrade[0]["status"], &upgrade[0]["owner"]), (1, &json!(101), &json!("ann")));
+    let log = fs::read_to_string(path("log")).unwrap();
+    assert!(!log.contains(token) && !log.contains("secret"), "{log}");
+    server.terminate(PATIENCE);
 }

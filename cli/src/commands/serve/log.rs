@@ -1,17 +1,22 @@
 //! Log of `ludex serve`: one line per event, as text or JSON, with a rate limit.
 
+mod access;
+
 use std::collections::HashMap;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ludex_server::ACCESS_LOG;
 use parking_lot::Mutex;
 use tracing::callsite::Identifier;
 use tracing::{Event, Level, Metadata};
-use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::filter::{FilterExt as _, filter_fn};
 use tracing_subscriber::layer::{Context, Filter, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
+
+pub(super) use self::access::AccessLogGuard;
 
 /// Maximum number of lines per call site and [`WINDOW`]; further lines are suppressed and counted.
 const MAX_LINES: u64 = 20;
@@ -32,12 +37,13 @@ pub(super) enum LogFormat {
 /// Targets with the first level at which their lines contain frames, and thus tokens, or report each request.
 const FRAMES: [(&str, Level); 2] = [("tungstenite", Level::TRACE), ("rmcp", Level::INFO)];
 
-/// Starts logging to standard error. `LUDEX_LOG` sets the filter (default: `info`). Frames are never logged.
-pub(super) fn start(format: LogFormat) {
+/// Starts logging to standard error. `LUDEX_LOG` sets the filter (default: `info`), except for the access log. Frames are
+/// never logged. The guard writes the last lines of the access log.
+pub(super) fn start(format: LogFormat, access: Option<LogFormat>) -> Option<AccessLogGuard> {
     let filter = EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "info".into());
     let frames = filter_fn(|of| {
         let own = |(target, _): &&(&str, Level)| of.target().split("::").next() == Some(*target);
-        FRAMES.iter().find(own).is_none_or(|(_, first)| of.level() < first)
+        of.target() != ACCESS_LOG && FRAMES.iter().find(own).is_none_or(|(_, first)| of.level() < first)
     });
     let limiter = LogLimiter::default();
     let lines = fmt::layer().with_writer(std::io::stderr);
@@ -45,13 +51,16 @@ pub(super) fn start(format: LogFormat) {
         LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).boxed(),
         LogFormat::Json => lines.json().flatten_event(true).with_ansi(false).boxed(),
     };
-    tracing_subscriber::registry().with(filter).with(frames).with(lines.with_filter(limiter.clone())).init();
+    let lines = lines.with_filter(filter.and(frames).and(limiter.clone()));
+    let (access, guard) = access.map(access::layer).unzip();
+    tracing_subscriber::registry().with(lines).with(access).init();
     std::thread::spawn(move || {
         loop {
             std::thread::sleep(WINDOW);
             limiter.log_suppressed();
         }
     });
+    guard
 }
 
 /// Rate limiter for log lines, per call site, that counts suppressed lines.

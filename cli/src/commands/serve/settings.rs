@@ -58,7 +58,7 @@ pub(super) fn offered_suites(given: &[String]) -> anyhow::Result<Suites> {
 /// file may cost money or start programs, so they are offered by `--agent` only.
 pub(super) fn offered_agents(args: &Args) -> anyhow::Result<BTreeMap<String, String>> {
     let mut named = parse_agents(&args.agents)?;
-    for entry in agents_file::of_data(&args.data)?.entries {
+    for entry in agents_file::of_data(&args.store.data)?.entries {
         if let AgentSource::Spec(spec) = &entry.source
             && spec.class() == AgentClass::Network
         {
