@@ -32,6 +32,7 @@ pub mod backup;
 mod check;
 pub mod config;
 mod connection_limits;
+pub mod doctor;
 pub mod door;
 mod http;
 pub mod limits;

@@ -1,6 +1,7 @@
 //! `ludex admin`.
 
 mod backup;
+mod doctor;
 mod invite;
 mod matches;
 mod owner;
@@ -25,6 +26,8 @@ enum AdminCommand {
     Match(matches::Args),
     /// Write the store, runs and ladders to one file, even while a server uses them
     Backup(backup::BackupArgs),
+    /// Check a data folder and the machine, and print problems with their remedies, even while a server uses the folder
+    Doctor(doctor::Args),
     /// Remove old matches, logs and runs once, even while a server uses them
     Prune(prune::Args),
     /// Restore a backup into a folder without a store
@@ -38,6 +41,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         AdminCommand::Owner(args) => owner::run(args),
         AdminCommand::Match(args) => matches::run(args),
         AdminCommand::Backup(args) => backup::backup(args),
+        AdminCommand::Doctor(args) => doctor::run(&args),
         AdminCommand::Prune(args) => prune::run(args),
         AdminCommand::Restore(args) => backup::restore(args),
     }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 mod admin;
 mod agents_file;
+mod doctor;
 mod llm_stub;
 mod mcp;
 mod measured;
