@@ -7,6 +7,7 @@
 //! ```
 //! use std::sync::Arc;
 //!
+//! use ludex_arena::live::Live;
 //! use ludex_arena::mailbox::Mailbox;
 //! use ludex_arena::matches::{Hub, HubConfig};
 //! use ludex_arena::metrics::Metrics;
@@ -26,16 +27,16 @@
 //! # let local = tokio::task::LocalSet::new();
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(local.run_until(async {
 //! let config = HubConfig {
-//!     limits: Default::default(),
+//!     limits: Live::default(),
 //!     catalogue: Arc::new(Catalogue::new(ludex_games::builtin())),
-//!     opponents: Opponents::default(),
+//!     opponents: Opponents::default().into(),
 //!     pairs: PairMode::default(),
 //!     humans: Humans::default(),
 //!     data: data.to_owned(),
 //!     suites: Suites::default(),
 //!     consent: None,
 //!     run_time: std::time::Duration::from_secs(3_600),
-//!     seasons: Vec::new(),
+//!     seasons: Live::default(),
 //!     ladders: Vec::new(),
 //! };
 //! let (store, compute) = (Store::open(data).await?, Compute::new(1)?);
@@ -72,6 +73,7 @@ mod clock;
 pub mod consent;
 pub mod frame;
 pub mod invited_run;
+pub mod live;
 pub mod mailbox;
 pub mod matches;
 pub mod metrics;

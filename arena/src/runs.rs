@@ -45,6 +45,8 @@ pub struct Runs {
     held: Mutex<BTreeMap<String, Enrolment>>,
     /// Seasons that are not frozen, by suite.
     seasons: Mutex<BTreeMap<String, Vec<Season>>>,
+    /// True while changed settings of the seasons have not been applied.
+    seasons_changed: AtomicBool,
     /// Senders for runs that wait for the record of a match, by match id.
     waiting: Mutex<HashMap<String, oneshot::Sender<Record>>>,
     /// Acceptances of the consent text by people who have not enrolled yet, by owner; guests share the empty owner.
@@ -64,6 +66,7 @@ impl Runs {
             hosts: Mutex::default(),
             held: Mutex::default(),
             seasons: Mutex::default(),
+            seasons_changed: AtomicBool::new(false),
             waiting: Mutex::default(),
             consents: Mutex::default(),
             halted: AtomicBool::new(false),

@@ -232,6 +232,11 @@ impl Gym {
         Gym { context, client, account, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
     }
 
+    /// Replaces the context of the handles that open from now on, after the operator has changed agents or limits.
+    pub fn set_context(&mut self, context: Context) {
+        self.context = context;
+    }
+
     /// Returns the open handles.
     pub fn handles(&self) -> Vec<u32> {
         self.places.keys().copied().collect()

@@ -19,7 +19,8 @@ pub(crate) struct ConnectionLimits {
     reserved: Most,
     /// Maximum total number of connections without a token, not counting those in reserved slots.
     without_token: u32,
-    counts: Mutex<Counts>,
+    /// Counts, which outlive a change of the limits.
+    counts: Arc<Mutex<Counts>>,
 }
 
 /// Maximum number of connections, per address and in total.
@@ -81,6 +82,15 @@ pub(crate) struct ConnectionPermit {
 
 impl ConnectionLimits {
     pub fn new(limits: &Limits) -> Arc<Self> {
+        Self::with_counts(limits, Arc::default())
+    }
+
+    /// Returns these counters with other limits. Connections above the new limits stay open.
+    pub fn resized(&self, limits: &Limits) -> Arc<Self> {
+        Self::with_counts(limits, self.counts.clone())
+    }
+
+    fn with_counts(limits: &Limits, counts: Arc<Mutex<Counts>>) -> Arc<Self> {
         let all = limits.connections;
         let reserved = all / 10;
         Arc::new(ConnectionLimits {
@@ -89,7 +99,7 @@ impl ConnectionLimits {
             // One address gets at most a quarter of the reserved slots.
             reserved: Most { address: reserved.div_ceil(4), all: reserved },
             without_token: all - reserved,
-            counts: Mutex::default(),
+            counts,
         })
     }
 

@@ -42,6 +42,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use self::access_log::AccessLine;
 use self::client_address::client_address;
 use self::guard::GuardRejection;
+pub(crate) use self::health::STUCK;
 use self::route::Route;
 use crate::peer::Peer;
 use crate::server_state::ServerState;

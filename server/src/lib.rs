@@ -34,6 +34,7 @@ pub mod config;
 mod connection_limits;
 pub mod doctor;
 pub mod door;
+mod handle;
 mod http;
 pub mod limits;
 mod listen;
@@ -56,4 +57,5 @@ pub const ACCESS_LOG: &str = "ludex::access";
 
 pub use check::check;
 pub use config::Config;
-pub use listen::{run, run_then, run_while};
+pub use handle::ServerHandle;
+pub use listen::{run, run_then, run_while, run_with_handle};

@@ -19,10 +19,10 @@ use tokio::io::DuplexStream;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
-use tokio_rustls::TlsAcceptor;
 
 use crate::check::check;
 use crate::config::{Config, RegistrationMode};
+use crate::handle::{Generation, ServerHandle};
 use crate::http;
 use crate::operators;
 use crate::peer::Peer;
@@ -30,6 +30,7 @@ use crate::retention;
 use crate::server_state::ServerState;
 use crate::standby;
 use crate::tls;
+use ludex_arena::live::Live;
 use ludex_arena::metrics::Metrics;
 use ludex_arena::runs::Runs;
 use ludex_arena::sessions::Control;
@@ -70,13 +71,32 @@ pub async fn run_then(
     ready: impl FnOnce(&Arc<Runs>) -> anyhow::Result<()> + Send,
     shutdown: impl Future<Output = ()> + Send,
 ) -> anyhow::Result<()> {
+    let ready = |server: ServerHandle| match server.runs() {
+        Some(runs) => ready(&runs),
+        // The server stops only after `ready` has returned.
+        None => Ok(()),
+    };
+    run_with_handle(listener, config, ready, shutdown).await
+}
+
+/// Serves like [`run`], and calls `ready` with a handle of the server once it is ready.
+///
+/// # Errors
+///
+/// Returns the errors of [`run`] and of `ready`.
+pub async fn run_with_handle(
+    listener: TcpListener,
+    config: Config,
+    ready: impl FnOnce(ServerHandle) -> anyhow::Result<()> + Send,
+    shutdown: impl Future<Output = ()> + Send,
+) -> anyhow::Result<()> {
     boxed(listener, config, Box::new(ready), Box::pin(shutdown)).await
 }
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-type Ready<'a> = Box<dyn FnOnce(&Arc<Runs>) -> anyhow::Result<()> + Send + 'a>;
+type Ready<'a> = Box<dyn FnOnce(ServerHandle) -> anyhow::Result<()> + Send + 'a>;
 
-/// Returns the boxed future of [`run_then`]. Because of the box, the future is compiled once in this crate, instead of
+/// Returns the boxed future of [`run_with_handle`]. Because of the box, the future is compiled once in this crate, instead of
 /// in every crate that starts a server.
 fn boxed<'a>(
     listener: TcpListener,
@@ -121,9 +141,10 @@ async fn serve_until(
     if back > 0 {
         tracing::info!(matches = back, "matches restored");
     }
-    let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, tls.clone(), local));
+    let current = Arc::new(Live::from(Generation { state: shared.clone(), tls }));
+    let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, &current, local));
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
-    ready(&shared.runs)?;
+    ready(ServerHandle::new(&current))?;
     tokio::spawn(operators::watch(Arc::downgrade(&shared)));
     let hub = &shared.hub;
     let watch = [
@@ -245,6 +266,9 @@ async fn drain(shared: &ServerState) {
     }
 }
 
+/// Settings and state of new connections.
+type Current = Arc<Live<Generation>>;
+
 /// Worker thread that serves connections.
 struct Worker {
     streams: mpsc::UnboundedSender<(TcpStream, SocketAddr)>,
@@ -253,12 +277,12 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(k: usize, shared: &Arc<ServerState>, tls: Option<TlsAcceptor>, local: bool) -> anyhow::Result<Self> {
+    fn start(k: usize, shared: &Arc<ServerState>, current: &Current, local: bool) -> anyhow::Result<Self> {
         let (streams, incoming) = mpsc::unbounded_channel();
         let load = Arc::new(AtomicUsize::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (shared, busy) = (shared.clone(), load.clone());
-        let work = move || LocalSet::new().block_on(&runtime, serve(k, incoming, shared, tls, local, busy));
+        let (shared, current, busy) = (shared.clone(), current.clone(), load.clone());
+        let work = move || LocalSet::new().block_on(&runtime, serve(k, incoming, shared, current, local, busy));
         let thread = std::thread::Builder::new().name(format!("worker-{k}")).spawn(work)?;
         Ok(Worker { streams, load, thread })
     }
@@ -288,7 +312,7 @@ async fn serve(
     index: usize,
     mut incoming: mpsc::UnboundedReceiver<(TcpStream, SocketAddr)>,
     shared: Arc<ServerState>,
-    tls: Option<TlsAcceptor>,
+    current: Current,
     local: bool,
     load: Arc<AtomicUsize>,
 ) {
@@ -301,15 +325,15 @@ async fn serve(
         tokio::select! {
             stream = incoming.recv() => {
                 let Some((stream, peer)) = stream else { break };
-                let (shared, tls, load) = (shared.clone(), tls.clone(), Load(load.clone()));
+                let (now, load) = (current.get(), Load(load.clone()));
                 let local_streams = local_streams.clone();
                 connections.spawn_local(async move {
-                    let socket = connection(stream, peer, local, tls, local_streams, shared).await;
+                    let socket = connection(stream, peer, local, now, local_streams).await;
                     socket.map(|socket| (socket, load))
                 });
             }
             Some((stream, peer)) = from_doors.recv() => {
-                let served = http::local::serve(stream, peer, shared.clone());
+                let served = http::local::serve(stream, peer, current.get().state.clone());
                 load.fetch_add(1, Ordering::Relaxed);
                 let load = Load(load.clone());
                 connections.spawn_local(async move {
@@ -353,10 +377,11 @@ async fn connection(
     stream: TcpStream,
     peer: SocketAddr,
     local: bool,
-    tls: Option<TlsAcceptor>,
+    now: Arc<Generation>,
     local_streams: http::local::LocalStreams,
-    shared: Arc<ServerState>,
 ) -> Option<http::Socket> {
+    let (shared, tls) = (now.state.clone(), now.tls.clone());
+    drop(now);
     // Moves the stream to this thread's runtime; both steps fail only if the socket is already broken.
     let stream = stream.into_std().and_then(TcpStream::from_std).ok()?;
     if let Err(e) = stream.set_nodelay(true) {

@@ -63,7 +63,7 @@ pub(crate) struct Registrar {
     store: Store,
     opponents: Arc<Opponents>,
     /// Budgets of the addresses. Locked during a registration, so that no name and no invitation is used twice.
-    budgets: Mutex<AddressBudgets>,
+    budgets: Arc<Mutex<AddressBudgets>>,
 }
 
 impl Registrar {
@@ -74,8 +74,13 @@ impl Registrar {
             most_owners: limits.registered_owners,
             store: store.clone(),
             opponents: opponents.clone(),
-            budgets: Mutex::new(AddressBudgets::new(limits.registrations_per_hour)),
+            budgets: Arc::new(Mutex::new(AddressBudgets::new(limits.registrations_per_hour))),
         }
+    }
+
+    /// Returns this registration with other agents and limits.
+    pub fn reloaded(&self, opponents: &Arc<Opponents>, limits: &Limits) -> Self {
+        Registrar { budgets: self.budgets.clone(), ..Registrar::new(self.mode, &self.store, opponents, limits) }
     }
 
     /// Creates the owner `name` and its token for the client at `address`, and uses up the invitation if one is required.
@@ -107,6 +112,7 @@ impl Registrar {
         now_ms: i64,
     ) -> Result<RegisteredOwner, RegistrationError> {
         let mut budgets = self.budgets.lock().await;
+        budgets.set_most(self.per_hour);
         if let Some(wait) = budgets.wait(address, Instant::now()) {
             return Err(RegistrationError::TooMany { most: self.per_hour, wait });
         }

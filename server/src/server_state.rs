@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use ludex_gym::catalogue::Catalogue;
 use ludex_gym::compute::Compute;
+use ludex_gym::opponents::Opponents;
 use ludex_protocol::Limits;
 use ludex_store::Store;
 
@@ -21,24 +22,25 @@ use ludex_arena::runs::Runs;
 use ludex_arena::stall_monitor::WorkerMonitors;
 use ludex_arena::standing_ladders;
 
-/// State of one server.
+/// State of one server. After a reload of settings, new connections get a state with the new settings, which shares all
+/// else with the previous one.
 pub(crate) struct ServerState {
     pub config: Config,
     pub catalogue: Arc<Catalogue>,
     pub limits: Arc<Limits>,
-    pub rates: Rates,
+    pub rates: Arc<Rates>,
     /// Budgets of HTTP requests, by address.
-    pub page_rates: Rates,
+    pub page_rates: Arc<Rates>,
     /// Pages and pictures of matches.
-    pub pages: PageCache,
-    pub workers: WorkerMonitors,
+    pub pages: Arc<PageCache>,
+    pub workers: Arc<WorkerMonitors>,
     pub permits: Arc<ConnectionLimits>,
     pub gym: ludex_gym::Context,
     pub hub: Arc<Hub>,
     pub runs: Arc<Runs>,
     pub store: Store,
     pub metrics: Arc<Metrics>,
-    pub ratings: RatingsCache,
+    pub ratings: Arc<RatingsCache>,
     /// Registration of owners; `None` if only operators create tokens.
     pub registrar: Option<Arc<Registrar>>,
 }
@@ -50,38 +52,78 @@ impl ServerState {
         let opponents = Arc::new(config.opponents.clone());
         let catalogue = Arc::new(Catalogue::new(config.games.clone()));
         let hub = HubConfig {
-            limits: config.limits.clone(),
+            limits: config.limits.clone().into(),
             catalogue: catalogue.clone(),
-            opponents: config.opponents.clone(),
+            opponents: config.opponents.clone().into(),
             pairs: config.pairs,
             humans: config.humans,
             data: config.data.clone(),
             suites: config.suites.clone(),
             consent: config.consent.clone(),
             run_time: config.run_time,
-            seasons: config.seasons.clone(),
+            seasons: config.seasons.clone().into(),
             ladders: standing_ladders::open(&config.ladders, &catalogue, &config.opponents, &store).await?,
         };
         let registrar = config.registration.map(|mode| Registrar::new(mode, &store, &opponents, &limits));
         let metrics = Arc::new(metrics);
         let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone(), config.workers).await?;
         Ok(ServerState {
-            rates: Rates::new(limits.requests_per_s),
-            page_rates: Rates::new(limits.pages_per_s),
-            pages: PageCache::new(),
-            workers: WorkerMonitors::default(),
+            rates: Arc::new(Rates::new(limits.requests_per_s)),
+            page_rates: Arc::new(Rates::new(limits.pages_per_s)),
+            pages: Arc::new(PageCache::new()),
+            workers: Arc::default(),
             permits: ConnectionLimits::new(&limits),
             gym: ludex_gym::Context { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
             catalogue,
             runs: Runs::new(hub.clone()),
             hub,
             metrics,
-            ratings: RatingsCache::new(config.games.clone(), config.humans)?,
+            ratings: Arc::new(RatingsCache::new(config.games.clone(), config.humans)?),
             registrar: registrar.map(Arc::new),
             limits,
             store,
             config,
         })
+    }
+
+    /// Returns the state for connections that open after a reload, and applies the limits, agents and seasons to the match
+    /// plane. All other settings of `config` are ignored.
+    pub fn reloaded(&self, config: &Config) -> Self {
+        let limits = Arc::new(config.limits.clone());
+        let opponents = Opponents { named: config.opponents.named.clone(), ..self.config.opponents.clone() };
+        self.hub.config.limits.set(config.limits.clone());
+        self.hub.config.opponents.set(opponents.clone());
+        if config.seasons != self.config.seasons {
+            self.runs.set_seasons(config.seasons.clone());
+        }
+        // Budgets with an unchanged rate are not refilled.
+        let rates = |rates: &Arc<Rates>, before: u32, now: u32| match before == now {
+            true => rates.clone(),
+            false => Arc::new(Rates::new(now)),
+        };
+        let (registrar, shared) = (self.registrar.as_ref(), Arc::new(opponents.clone()));
+        ServerState {
+            rates: rates(&self.rates, self.limits.requests_per_s, limits.requests_per_s),
+            page_rates: rates(&self.page_rates, self.limits.pages_per_s, limits.pages_per_s),
+            permits: self.permits.resized(&limits),
+            registrar: registrar.map(|registrar| Arc::new(registrar.reloaded(&shared, &limits))),
+            gym: ludex_gym::Context { opponents: shared, limits: limits.clone(), ..self.gym.clone() },
+            config: Config {
+                limits: config.limits.clone(),
+                opponents,
+                seasons: config.seasons.clone(),
+                ..self.config.clone()
+            },
+            limits,
+            catalogue: self.catalogue.clone(),
+            pages: self.pages.clone(),
+            workers: self.workers.clone(),
+            hub: self.hub.clone(),
+            runs: self.runs.clone(),
+            store: self.store.clone(),
+            metrics: self.metrics.clone(),
+            ratings: self.ratings.clone(),
+        }
     }
 
     /// Returns the server's monotonic clock in milliseconds.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ludex_arena::matches::Hub;
 use ludex_arena::runs::Runs;
-use ludex_server::Config;
+use ludex_server::{Config, ServerHandle};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -22,6 +22,10 @@ pub struct Server {
     pub hub: Arc<Hub>,
     /// Runs of the server, which create tournaments.
     pub runs: Arc<Runs>,
+    /// Settings of the server, which a test may change and reload.
+    pub config: Config,
+    /// Control of the running server.
+    pub handle: ServerHandle,
     stop: oneshot::Sender<()>,
     task: JoinHandle<anyhow::Result<()>>,
     _folder: Option<tempfile::TempDir>,
@@ -66,15 +70,18 @@ impl Server {
             let _ = stopped.await;
         };
         let (stands, ready) = oneshot::channel();
+        let settings = config.clone();
         let task = tokio::spawn(async move {
-            let ready = |runs: &Arc<Runs>| {
-                let _ = stands.send(runs.clone());
+            let ready = |handle: ServerHandle| {
+                let _ = stands.send(handle);
                 Ok(())
             };
-            ludex_server::run_then(listener, config, ready, shutdown).await
+            ludex_server::run_with_handle(listener, settings, ready, shutdown).await
         });
-        let Ok(runs) = ready.await else { panic!("the server does not start: {:?}", task.await) };
-        Server { address, data: data.to_owned(), hub: runs.hub.clone(), runs, stop, task, _folder: None }
+        let Ok(handle) = ready.await else { panic!("the server does not start: {:?}", task.await) };
+        let runs = handle.runs().expect("a running server");
+        let (hub, data) = (runs.hub.clone(), data.to_owned());
+        Server { address, data, hub, runs, config, handle, stop, task, _folder: None }
     }
 
     /// Requests a shutdown; wait for it with [`Stopping::stopped`].

@@ -35,6 +35,7 @@ use super::observer::MatchObserver;
 use super::run_observer::RunObserver;
 use crate::clock::Clock;
 use crate::consent::ConsentText;
+use crate::live::Live;
 use crate::metrics::{Metrics, word};
 use crate::seasons::SuiteSeasons;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
@@ -44,13 +45,12 @@ use crate::standing_ladders::StandingLadder;
 use crate::suites::Suites;
 
 /// Operator settings of the match plane.
-#[derive(Clone)]
 pub struct HubConfig {
     /// Limits announced to clients.
-    pub limits: Limits,
+    pub limits: Live<Limits>,
     pub catalogue: Arc<Catalogue>,
     /// Agents that clients may seat.
-    pub opponents: Opponents,
+    pub opponents: Live<Opponents>,
     /// Pairing mode for joins that do not set one.
     pub pairs: PairMode,
     /// Rating mode for matches of people.
@@ -63,7 +63,7 @@ pub struct HubConfig {
     pub consent: Option<ConsentText>,
     /// Maximum duration of a run, from its first enrolment.
     pub run_time: Duration,
-    pub seasons: Vec<SuiteSeasons>,
+    pub seasons: Live<Vec<SuiteSeasons>>,
     pub ladders: Vec<Arc<StandingLadder>>,
 }
 
@@ -159,7 +159,7 @@ impl Hub {
             compute: self.compute.clone(),
             metrics: self.metrics.clone(),
             store: self.store.clone(),
-            agent_ms: self.config.opponents.agent_ms,
+            agent_ms: self.config.opponents.get().agent_ms,
             draining: self.draining.clone(),
         };
         self.loops.run(index, parts, Arc::new(self.clone())).await;
@@ -211,7 +211,7 @@ impl Hub {
 
     /// Returns the time for which a lost session can be resumed.
     pub fn grace(&self) -> Duration {
-        Duration::from_millis(self.config.limits.grace_ms)
+        Duration::from_millis(self.config.limits.get().grace_ms)
     }
 
     /// Ends a session without a connection after `time`, unless the session resumes before. `number` identifies this
@@ -254,7 +254,7 @@ impl Hub {
     /// Stores a session's client and resume key. If `durable`, waits until the key is on disk, since the client could not
     /// resume after a crash without it. Otherwise, the write is asynchronous.
     pub async fn keep_session(&self, session: &Session, durable: bool) {
-        let expires_ms = ludex_play::time::epoch_ms().saturating_add(self.config.limits.grace_ms as i64);
+        let expires_ms = ludex_play::time::epoch_ms().saturating_add(self.config.limits.get().grace_ms as i64);
         let kept = match session.row(expires_ms) {
             Ok(row) if durable => self.store.write(vec![Write::Session(row)]).await.map_err(|e| e.to_string()),
             Ok(row) => self.store.write_behind(vec![Write::Session(row)]).await.map_err(|e| e.to_string()),
@@ -267,7 +267,7 @@ impl Hub {
 
     /// Schedules the removal of a match that has ended.
     pub(super) fn remove_later(&self, id: &str) {
-        let at = self.now().saturating_add(self.config.limits.grace_ms);
+        let at = self.now().saturating_add(self.config.limits.get().grace_ms);
         self.ended.lock().push_back((at, id.to_owned()));
     }
 

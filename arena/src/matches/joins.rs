@@ -130,11 +130,11 @@ impl Hub {
             shows(game, r)?;
             against = self.against(r, game)?;
         }
-        let limits = &self.config.limits;
-        let cost = |o: &Opponent| game.as_ref().map_or(0, |game| self.config.opponents.plies(&o.spec, game));
+        let (limits, opponents) = (self.config.limits.get(), self.config.opponents.get());
+        let cost = |o: &Opponent| game.as_ref().map_or(0, |game| opponents.plies(&o.spec, game));
         let steps = against.iter().map(cost).max().unwrap_or(0);
-        check_search(steps, r.slots as usize, limits).map_err(|e| Box::new(e.path("slots")))?;
-        let share = |goods, count| session.account.take(goods, count, limits);
+        check_search(steps, r.slots as usize, &limits).map_err(|e| Box::new(e.path("slots")))?;
+        let share = |goods, count| session.account.take(goods, count, &limits);
         let shares =
             [share(Resource::Joins, 1)?, share(Resource::Matches, r.slots).map_err(|e| Box::new(e.path("slots")))?];
         let ladder = game.as_ref().and_then(|game| self.ladder_of(r, &game.spec().string));
@@ -147,14 +147,15 @@ impl Hub {
 
     /// Checks that the session's limits allow this join in addition to the session's other joins.
     fn has_room(&self, session: &Session, r: &Join) -> Result<(), Box<Refusal>> {
-        let most = self.config.limits.matches;
+        let limits = self.config.limits.get();
+        let most = limits.matches;
         let refusal = if r.slots == 0 || r.slots > most {
             let e = Refusal::new(ErrorCode::Limit, format!("slots: expected 1 to {most}, got {}", r.slots))
                 .path("slots")
                 .got(r.slots);
             e.allowed(format!("1 to {most}"))
-        } else if self.lobby.lock().count_of(&session.id) >= self.config.limits.joins as usize {
-            let most = self.config.limits.joins;
+        } else if self.lobby.lock().count_of(&session.id) >= limits.joins as usize {
+            let most = limits.joins;
             let message = format!("expected at most {most} joins per session; leave one or wait for one to end");
             Refusal::new(ErrorCode::Limit, message).allowed(most)
         } else if session.running() + r.slots as usize > most as usize {
@@ -176,9 +177,10 @@ impl Hub {
             );
             return Err(Box::new(e.path("against").got(specs.len()).allowed(others)));
         }
+        let opponents = self.config.opponents.get();
         let seat = |k: usize| {
             let text = specs.get(k).unwrap_or(&specs[0]);
-            let seated = self.config.opponents.seat(text, game, r.rated);
+            let seated = opponents.seat(text, game, r.rated);
             seated.map_err(|e| Box::new(e.path("against").index(k.min(specs.len() - 1))))
         };
         (0..others).map(seat).collect()

@@ -243,7 +243,7 @@ impl Runs {
         }
         let owner = session.about.owner.as_deref();
         let own = |host: &&Arc<Host>| host.enrolment().entrants.first().is_some_and(|e| e.owner.as_deref() == owner);
-        let most = self.hub.config.limits.owner_runs;
+        let most = self.hub.config.limits.get().owner_runs;
         if self.hosts.lock().values().filter(own).count() >= most as usize {
             let message = format!("expected at most {most} open runs per owner; finish or withdraw from one");
             return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("run").allowed(most)));
@@ -298,7 +298,7 @@ impl Runs {
             for part in suite.parts.iter().filter(|part| part.opponents.contains(&named)) {
                 for game in part.games(&games).map_err(|e| storage_failure(&e))? {
                     for (at, (agent, text)) in agents.iter_mut().zip(&request.roles[role]).enumerate() {
-                        let seated = self.hub.config.opponents.seat(text, &game, true);
+                        let seated = self.hub.config.opponents.get().seat(text, &game, true);
                         let seated = seated.map_err(|e| Box::new(e.path("roles").index(at)))?;
                         *agent = RoleAgent { name: seated.name, spec: seated.spec.to_string() };
                     }
@@ -327,7 +327,7 @@ impl Runs {
             return Err(Box::new(Refusal::new(ErrorCode::Conflict, message).path("run")));
         }
         let consent = self.consent_of(&session.about, kept.run())?;
-        let most = self.hub.config.limits.matches;
+        let most = self.hub.config.limits.get().matches;
         if request.slots == 0 || request.slots > most {
             let e = Refusal::new(ErrorCode::Limit, format!("slots: expected 1 to {most}, got {}", request.slots))
                 .path("slots")

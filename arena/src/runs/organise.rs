@@ -139,7 +139,7 @@ impl Runs {
         for (at, entrant) in request.entrants.iter().enumerate() {
             let spec = match &entrant.agent {
                 Some(text) => {
-                    let seated = self.hub.config.opponents.seat(text, &game, true);
+                    let seated = self.hub.config.opponents.get().seat(text, &game, true);
                     seated.map_err(|e| Box::new(e.path("entrants").index(at)))?.spec.to_string()
                 }
                 None => {

@@ -27,7 +27,7 @@ impl Runs {
             let (begin, name) = (Some(season.begin).filter(|begin| *begin > 0), &season.name);
             json!({ "suite": suite, "season": name, "begin_ms": begin, "end_ms": season.end, "state": state })
         };
-        self.hub.config.seasons.iter().flat_map(of_suite).map(told).collect()
+        self.hub.config.seasons.get().iter().flat_map(of_suite).map(told).collect()
     }
 
     /// Returns the open runs in order of name.

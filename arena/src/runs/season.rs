@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ludex_play::files::write_whole;
 use ludex_play::runs::folder::path_of;
@@ -15,7 +16,7 @@ use serde_json::json;
 use super::Runs;
 use super::enrolment::Enrolment;
 use super::host::Host;
-use crate::seasons::{Season, SeasonStep, add_repetitions, calendar, step, unfrozen};
+use crate::seasons::{Season, SeasonStep, SuiteSeasons, add_repetitions, calendar, step, unfrozen};
 use crate::sessions::Session;
 
 impl Enrolment {
@@ -63,7 +64,8 @@ impl Runs {
     ///
     /// Those of the store, or a row that cannot be read.
     pub(super) async fn open_seasons(&self, active: &[Enrolment]) -> anyhow::Result<()> {
-        let configured = self.hub.config.seasons.iter().map(|of| (of.suite.clone(), of.seasons.clone()));
+        let settings = self.hub.config.seasons.get();
+        let configured = settings.iter().map(|of| (of.suite.clone(), of.seasons.clone()));
         let mut suites: BTreeMap<String, Vec<Season>> = configured.collect();
         for kept in active.iter().filter(|kept| kept.season.is_some()) {
             suites.entry(kept.request.suite.clone()).or_default();
@@ -74,6 +76,25 @@ impl Runs {
         }
         *self.seasons.lock() = suites;
         Ok(())
+    }
+
+    /// Replaces the seasons of the operator's settings. They apply with the next step of the seasons, as after a restart.
+    pub fn set_seasons(&self, seasons: Vec<SuiteSeasons>) {
+        self.hub.config.seasons.set(seasons);
+        self.seasons_changed.store(true, Ordering::Relaxed);
+    }
+
+    /// Opens the seasons again if their settings have changed. Only the task that freezes seasons calls this function, so
+    /// no season is frozen meanwhile. A failure is repeated with the next step.
+    async fn apply_season_settings(&self) {
+        if self.seasons_changed.swap(false, Ordering::Relaxed) {
+            let mut active: Vec<Enrolment> = self.held.lock().values().cloned().collect();
+            active.extend(self.hosts.lock().values().map(|host| host.enrolment()));
+            if let Err(error) = self.open_seasons(&active).await {
+                tracing::error!(error = %format!("{error:#}"), "opening the changed seasons failed");
+                self.seasons_changed.store(true, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Returns a season that is not frozen.
@@ -137,7 +158,7 @@ impl Runs {
         let own = entrants.filter(|entrant| entrant.owner.as_deref() == Some(owner));
         let others: BTreeSet<&str> =
             own.map(|own| own.agent.as_str()).filter(|agent| *agent != session.name()).collect();
-        let most = self.hub.config.seasons.iter().find(|of| of.suite == *suite).map_or(1, |of| of.entries.get());
+        let most = self.hub.config.seasons.get().iter().find(|of| of.suite == *suite).map_or(1, |of| of.entries.get());
         if others.len() >= most {
             let others = others.into_iter().collect::<Vec<_>>().join(", ");
             let got = session.name();
@@ -151,9 +172,10 @@ impl Runs {
     /// Advances the seasons: ends the runs of seasons that are over, freezes the seasons without open runs, and
     /// publishes the hidden data of frozen seasons.
     pub(super) async fn advance_seasons(self: &Arc<Self>) {
+        self.apply_season_settings().await;
         let seasons = {
             let mut seasons = self.seasons.lock();
-            for of in &self.hub.config.seasons {
+            for of in self.hub.config.seasons.get().iter() {
                 add_repetitions(seasons.entry(of.suite.clone()).or_default(), &of.seasons, epoch_ms());
             }
             seasons.clone()

@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::LocalSet;
 
 use super::Runs;
+use crate::live::Live;
 use crate::mailbox::{Mailbox, MailboxItem};
 use crate::matches::{Hub, HubConfig};
 use crate::metrics::Metrics;
@@ -53,16 +54,16 @@ struct Agent {
 impl Plane {
     async fn open(data: &Path) -> Plane {
         let config = HubConfig {
-            limits: Default::default(),
+            limits: Live::default(),
             catalogue: Arc::new(Catalogue::new(ludex_games::builtin())),
-            opponents: Opponents::default(),
+            opponents: Opponents::default().into(),
             pairs: PairMode::default(),
             humans: Humans::default(),
             data: data.to_owned(),
             suites: Suites::default().with(SUITE).unwrap(),
             consent: None,
             run_time: Duration::from_secs(3_600),
-            seasons: Vec::new(),
+            seasons: Live::default(),
             ladders: Vec::new(),
         };
         let (store, compute) = (Store::open(data).await.unwrap(), Compute::new(1).unwrap());

@@ -87,6 +87,12 @@ struct Flight {
 const PER_ENV: usize = 2;
 
 impl Replies {
+    /// Changes the number of cached replies, after the operator has changed the limits.
+    pub fn resize(&mut self, keep: usize) {
+        self.keep = keep;
+        self.kept.drain(..self.kept.len().saturating_sub(keep));
+    }
+
     /// Creates a cache for `keep` replies. Replies of environment handles are limited separately.
     pub fn new(keep: usize) -> Self {
         Replies {

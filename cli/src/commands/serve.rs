@@ -2,6 +2,7 @@
 
 mod layers;
 mod log;
+mod reload;
 mod settings;
 mod signals;
 
@@ -20,8 +21,9 @@ use super::store_args::StoreArgs;
 use ludex_arena::settings::{Humans, PairMode};
 use ludex_gym::opponents::{Opponents, SearchLimits};
 use ludex_server::config::{Config, IpNet, RegistrationMode, TlsFiles};
-use ludex_server::limits;
+use ludex_server::{ServerHandle, limits};
 
+use self::reload::Reloader;
 use self::settings::{consent, ladder, offered_agents, offered_suites, season};
 
 pub(super) use self::settings::retention;
@@ -194,16 +196,24 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         let listener = bind(args.listen).await?;
         // Signals that arrive from here on are handled.
         let signal = stop_signal()?;
+        let (reloader, hangup) = Reloader::new()?;
         let stdin = args.until_stdin_closes.then(stdin_closed);
         let stop = async move {
-            match stdin {
-                Some(closed) => tokio::select! { () = signal => {}, _ = closed => {} },
-                None => signal.await,
-            }
+            let stdin = async {
+                match stdin {
+                    Some(closed) => drop(closed.await),
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! { () = signal => {}, () = stdin => {}, () = hangup => {} }
         };
         let address = listener.local_addr()?;
-        let ready = |_: &_| announce(address, &config, args.json);
-        ludex_server::run_then(listener, config.clone(), ready, stop).await
+        let ready = |server: ServerHandle| {
+            announce(address, &config, args.json)?;
+            tokio::spawn(reloader.run(server));
+            Ok(())
+        };
+        ludex_server::run_with_handle(listener, config.clone(), ready, stop).await
     });
     // If the server failed, its error is reported, not that of the removal.
     served.and(if args.temporary { remove_folder(&args.store.data) } else { Ok(()) })

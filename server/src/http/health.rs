@@ -15,7 +15,7 @@ use crate::server_state::ServerState;
 type App = State<(Arc<ServerState>, Peer)>;
 
 /// Time without a heartbeat after which a worker counts as stuck.
-const STUCK: Duration = Duration::from_secs(10);
+pub(crate) const STUCK: Duration = Duration::from_secs(10);
 
 /// Maximum time for the store to answer.
 const STORE: Duration = Duration::from_secs(2);

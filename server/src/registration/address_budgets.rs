@@ -26,6 +26,11 @@ impl AddressBudgets {
         AddressBudgets { most, used: HashMap::new() }
     }
 
+    /// Changes the maximum number of registrations. Those of the last hour still count.
+    pub fn set_most(&mut self, most: u32) {
+        self.most = most;
+    }
+
     /// Returns the time until an address may register an owner; `None` if it may at once.
     pub fn wait(&mut self, address: IpAddr, now: Instant) -> Option<Duration> {
         let address = network_of(address);

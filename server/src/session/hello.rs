@@ -157,7 +157,10 @@ async fn welcome<S: Io>(
         }
     };
     // After a restart, a session has no environments and no cached replies.
-    let work = work.unwrap_or_else(|| new_work(&session, shared));
+    let mut work = work.unwrap_or_else(|| new_work(&session, shared));
+    // The limits may have changed since the session was parked.
+    work.replies.resize(shared.limits.replies_kept as usize);
+    work.gym.set_context(shared.gym.clone());
 
     let key = random("k_")?;
     let (mail, mailbox) = mpsc::channel(MAILBOX);

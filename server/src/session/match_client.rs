@@ -248,7 +248,7 @@ impl MatchClient {
             return self.reply(re, *refusal);
         }
         self.watching.retain(|id| *id != watch.match_id && self.hub.handle(id).is_some());
-        let most = self.hub.config.limits.matches as usize;
+        let most = self.hub.config.limits.get().matches as usize;
         if self.watching.len() >= most {
             let e = Refusal::new(ErrorCode::Limit, format!("expected at most {most} watched matches per session"));
             return self.reply(re, e.allowed(most));

@@ -1,4 +1,4 @@
-//! Operation of `ludex serve` by its host: configuration and access log.
+//! Operation of `ludex serve` by its host: configuration, reload and access log.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -72,6 +72,37 @@ fn documented_configuration_lacks_only_the_certificate() {
     let ran = check(folder.path(), &["--config", "ludex.toml"]);
     let error = String::from_utf8_lossy(&ran.stderr);
     assert!(!ran.status.success() && error.starts_with("ludex: reading the certificate chain.pem failed"), "{error}");
+}
+
+#[tokio::test]
+async fn reload_applies_limits_and_names_what_needs_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let config = path("ludex.toml");
+    fs::write(&config, "drain_timeout = 1\n[limit]\nwindow = 60").unwrap();
+    let file = config.to_str().unwrap();
+    let server = Process::start(PROGRAM, &path("data"), &path("log"), None, &["--config", file]);
+    let window = async || Client::hello(server.address).await.welcome["limits"]["window"].clone();
+    let mut before = Client::hello(server.address).await;
+    assert_eq!(before.welcome["limits"]["window"], 60);
+
+    fs::write(&config, "public = true\ndrain_timeout = 1\n[limit]\nwindow = 61").unwrap();
+    server.signal("HUP");
+    server.logged("settings reloaded", 1);
+    assert_eq!(window().await, 61);
+    let ignored = server.logged("changed settings are ignored until a restart", 1);
+    assert!(ignored[0].contains("public") && !ignored[0].contains("limit"), "{ignored:?}");
+
+    for (count, text) in ["[limit]\nwindow = 62\nwindo = 3", "lisen = 1"].into_iter().enumerate() {
+        fs::write(&config, text).unwrap();
+        server.signal("HUP");
+        let failed = server.logged("reload failed", count + 1);
+        assert!(failed[count].contains("did you mean"), "{failed:?}");
+    }
+    assert_eq!(window().await, 61);
+    assert_eq!(before.call("ping", json!({})).await["type"], "pong");
+    server.has_not_panicked();
+    server.terminate(PATIENCE);
 }
 
 #[tokio::test]

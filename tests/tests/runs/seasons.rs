@@ -225,3 +225,39 @@ async fn server_refuses_to_start_with_season_of_unknown_suite() {
     let error = ludex_server::run(listener, config, std::future::pending()).await.expect_err("no such suite");
     assert!(error.to_string().contains("the name of an offered suite"), "{error:#}");
 }
+
+#[tokio::test]
+async fn seasons_start_and_end_by_a_reload() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut there = server(folder.path(), &[]).await;
+    let wanted = NewToken { owner: "ann".into(), scopes: Scopes::OPEN, names: vec!["*".into()], expires_ms: None };
+    let tokens = add(&there.hub.store, &[wanted], 0).await.expect("tokens");
+    let mut ann = enter(&there, &tokens[0], "a", "free").await;
+    let season_now = async |ann: &mut Bot| ann.call("suites", json!({})).await["suites"][0]["season"].clone();
+    assert_eq!(season_now(&mut ann).await, Value::Null);
+
+    let text = "suite = \"cards\"\n[[season]]\nname = \"autumn\"";
+    there.config.seasons = vec![SuiteSeasons::parse(text).expect("seasons")];
+    there.handle.reload(&there.config).expect("a reload");
+    while season_now(&mut ann).await != "autumn" {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let enrolled = ann.call("enrol", json!({"suite": "cards", "run": "first"})).await;
+    assert_eq!(enrolled["type"], "enrolled", "{enrolled}");
+    ann.play(2 * MATCHES, first).await;
+    let page = async |run: &str| -> Value {
+        serde_json::from_str(&get(&there, &tokens[0], &format!("/runs/{run}")).await.1).expect("JSON")
+    };
+    while page("first").await["state"] == "open" {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(page("first").await["season"]["released"], false);
+    // A season that the settings no longer name ends.
+    let without = ludex_server::Config { seasons: Vec::new(), ..there.config.clone() };
+    there.handle.reload(&without).expect("a reload");
+    while page("first").await["season"]["released"] != true {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(season_now(&mut ann).await, Value::Null);
+    there.stop().stopped().await;
+}

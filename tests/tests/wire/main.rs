@@ -11,6 +11,7 @@ mod ladder;
 mod matches;
 mod mcp;
 mod operators;
+mod reload;
 mod secrecy;
 mod session;
 mod specs;

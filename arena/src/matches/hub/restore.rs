@@ -88,7 +88,7 @@ impl Hub {
                 }
             }
         }
-        let grace = i64::try_from(self.config.limits.grace_ms).unwrap_or(i64::MAX);
+        let grace = i64::try_from(self.config.limits.get().grace_ms).unwrap_or(i64::MAX);
         let ended = self.store.ended_since(ludex_play::time::epoch_ms().saturating_sub(grace)).await?;
         self.late.lock().fill(ended, |session| self.sessions.get(session).is_some());
         let done = {
@@ -230,10 +230,10 @@ impl Hub {
                 None => {
                     let secret = secret.seats.get(k);
                     let spec = secret.and_then(|seat| seat.spec.as_ref()).or(record.spec.as_ref());
-                    let spec = self.config.opponents.private_spec(spec.unwrap_or(&record.name)).to_owned();
+                    let opponents = self.config.opponents.get();
+                    let spec = opponents.private_spec(spec.unwrap_or(&record.name)).to_owned();
                     // The operator's limits were checked when the match started, and are not checked again.
-                    let agents = &self.config.opponents.agents;
-                    let agent = agents.build(&spec, &setup.game).map_err(|e| e.to_string())?;
+                    let agent = opponents.agents.build(&spec, &setup.game).map_err(|e| e.to_string())?;
                     Occupant::Agent { agent, spec, pace: Arc::default() }
                 }
             });

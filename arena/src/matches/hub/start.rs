@@ -97,7 +97,7 @@ impl Hub {
             Header { rated: asked.rated, clock: asked.clock, ..header(asked.game.spec(), id, &flags, Vec::new()) };
         let setup = MatchSetup {
             release: asked.pair.is_none(),
-            grace_ms: Some(self.config.limits.grace_ms),
+            grace_ms: Some(self.config.limits.get().grace_ms),
             follows: asked.turn > 0,
             forfeit: asked.forfeit,
             pair: asked.pair,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use ludex_protocol::error::did_you_mean;
 use toml::{Table, Value};
 
@@ -47,6 +47,12 @@ pub(super) fn expanded(command: &Command, line: &[OsString], environment: Variab
     }
     layers.retain(|key, _| !is_given(key));
     Ok(layers.into_values().flatten().chain(line.iter().cloned()).collect())
+}
+
+/// Returns the values of all options by key, for comparison.
+pub(super) fn values(command: &Command, matches: &ArgMatches) -> BTreeMap<String, Vec<OsString>> {
+    let value = |option: &Arg| matches.get_raw(option.get_id().as_str()).into_iter().flatten().map(OsString::from);
+    options(command).map(|(key, option)| (key, value(option).collect())).collect()
 }
 
 /// Returns the options of a command with their keys.

@@ -1,4 +1,4 @@
-//! Signals that stop the server.
+//! Signals that stop the server or make it reload its settings.
 
 /// Returns a future that resolves on SIGTERM or Ctrl-C. A second signal exits the program.
 pub(in crate::commands) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
@@ -35,5 +35,29 @@ impl StopSignals {
         }
         #[cfg(not(unix))]
         let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+/// Signal SIGHUP, on systems that have it.
+pub(super) struct ReloadSignal {
+    #[cfg(unix)]
+    hangup: tokio::signal::unix::Signal,
+}
+
+impl ReloadSignal {
+    pub(super) fn new() -> anyhow::Result<Self> {
+        Ok(ReloadSignal {
+            #[cfg(unix)]
+            hangup: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the next signal.
+    pub(super) async fn next(&mut self) {
+        #[cfg(unix)]
+        if self.hangup.recv().await.is_some() {
+            return;
+        }
+        std::future::pending().await
     }
 }
