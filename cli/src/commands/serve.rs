@@ -2,6 +2,7 @@
 
 mod layers;
 mod log;
+mod notify;
 mod reload;
 mod settings;
 mod signals;
@@ -206,11 +207,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
                 }
             };
             tokio::select! { () = signal => {}, () = stdin => {}, () = hangup => {} }
+            notify::stopping();
         };
         let address = listener.local_addr()?;
         let ready = |server: ServerHandle| {
             announce(address, &config, args.json)?;
-            tokio::spawn(reloader.run(server));
+            notify::ready();
+            tokio::spawn(reloader.run(server.clone()));
+            tokio::spawn(notify::watch(server));
             Ok(())
         };
         ludex_server::run_with_handle(listener, config.clone(), ready, stop).await

@@ -1,4 +1,4 @@
-//! Operation of `ludex serve` by its host: configuration, reload and access log.
+//! Operation of `ludex serve` by its host: configuration, reload, access log, and messages to systemd.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -149,4 +149,33 @@ async fn access_log_has_one_line_per_request_and_no_secrets() {
     let log = fs::read_to_string(path("log")).unwrap();
     assert!(!log.contains(token) && !log.contains("secret"), "{log}");
     server.terminate(PATIENCE);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn systemd_is_notified_of_each_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let socket = std::os::unix::net::UnixDatagram::bind(path("notify")).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let variables = [("NOTIFY_SOCKET", path("notify").into_os_string()), ("WATCHDOG_USEC", "100000".into())];
+    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_os_str()));
+    let server = Process::start_with(PROGRAM, &path("data"), &path("log"), None, &[], &variables);
+    // Skips messages of the watchdog, except if one is wanted.
+    let next = |is_watchdog: bool| loop {
+        let mut bytes = [0; 256];
+        let length = socket.recv(&mut bytes).expect("a message");
+        let text = String::from_utf8_lossy(&bytes[..length]).into_owned();
+        if text.contains("WATCHDOG=1") == is_watchdog {
+            return text;
+        }
+    };
+    assert_eq!(next(false), "READY=1\n");
+    assert_eq!(next(true), "WATCHDOG=1\n");
+    server.signal("HUP");
+    let reloading = next(false);
+    assert!(reloading.starts_with("RELOADING=1\nMONOTONIC_USEC="), "{reloading}");
+    assert_eq!(next(false), "READY=1\n");
+    server.terminate(PATIENCE);
+    assert_eq!(next(false), "STOPPING=1\n");
 }

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
 use super::signals::ReloadSignal;
-use super::{Args, command, config, layers, with_layers};
+use super::{Args, command, config, layers, notify, with_layers};
 
 /// Keys that apply without a restart.
 const RELOADED: [&str; 5] = ["agent", "limit", "season", "tls_cert", "tls_key"];
@@ -51,6 +51,7 @@ impl Reloader {
                 let _ = self.hangup.send(());
                 return;
             }
+            notify::reloading();
             // Reading certificates and networks may take long.
             let (server, current) = (server.clone(), self.current.clone());
             match spawn_blocking(move || reload(&server, &current)).await.map_err(anyhow::Error::from).flatten() {
@@ -62,6 +63,7 @@ impl Reloader {
                     tracing::error!(error = %format!("{error:#}"), "reload failed; the settings are unchanged")
                 }
             }
+            notify::ready();
         }
     }
 }
