@@ -60,6 +60,8 @@ const HELP: &[(&str, Kind, &str)] = &[
     ("ludex_sessions_parked", G, "Sessions without a connection that can be resumed."),
     ("ludex_store_commit_jobs", H, "Writes per commit of the store."),
     ("ludex_store_commit_seconds", H, "Duration of each commit of the store."),
+    ("ludex_store_errors_total", C, "Failed commits of the store; their writes are tried one by one."),
+    ("ludex_store_queue", G, "Writes that wait for the next commit of the store."),
     ("ludex_turn_seconds", H, "Time from a client's move until the resulting messages are sent."),
     ("ludex_worker_lag_seconds", G, "Longest time without a heartbeat of a worker since the last reading."),
     ("process_cpu_seconds_total", C, "Processor time of the server process in seconds."),
@@ -138,6 +140,8 @@ impl Metrics {
             commits: Commits {
                 seconds: histogram("ludex_store_commit_seconds"),
                 jobs: histogram("ludex_store_commit_jobs"),
+                errors: recorder.register_counter(&Key::from_name("ludex_store_errors_total"), &METADATA),
+                queue: gauge("ludex_store_queue"),
             },
             requests: requests.into(),
             errors: ErrorCode::ALL.iter().map(error).collect(),

@@ -12,7 +12,7 @@ mod store;
 
 use std::path::Path;
 
-use ludex_store::Store;
+use ludex_store::{Store, StoreLocation};
 use serde::Serialize;
 
 /// Result of a check.
@@ -52,12 +52,12 @@ impl Finding {
     }
 }
 
-/// Checks the data directory `data` and the system. The checks that need the store are missing if it cannot be opened.
-pub async fn examine(data: &Path) -> Vec<Finding> {
+/// Checks the data directory `data`, its store and the system. The checks that need the store are missing if it cannot be opened.
+pub async fn examine(data: &Path, location: &StoreLocation) -> Vec<Finding> {
     let mut findings = Vec::new();
-    match Store::open_shared(data).await {
+    match Store::open_shared(location).await {
         Ok(store) => {
-            findings.push(store::integrity(store.path().to_owned()).await);
+            findings.push(store::integrity(&store).await);
             findings.extend(runs::check(&store, data).await);
             findings.push(clock::check(&store).await);
             if let Err(error) = store.close().await {

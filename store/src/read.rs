@@ -20,6 +20,21 @@ const SEATS: &str = "SELECT s.match, s.agent, s.session, s.\"join\" FROM matches
 const ACTS: &str = "SELECT a.match, a.n, a.body FROM matches m JOIN acts a ON a.match = m.seq ";
 
 impl Store {
+    /// Checks a whole SQLite file, however long it takes, and returns its faults; `None` for a database, which checks its own
+    /// files.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`running`](Self::running).
+    pub async fn faults(&self) -> Result<Option<Vec<String>>, StoreError> {
+        if self.location().path().is_none() {
+            return Ok(None);
+        }
+        let mut faults = self.all(Query::new("PRAGMA quick_check(3)"), Row::take).await?;
+        faults.retain(|fault: &String| fault != "ok");
+        Ok(Some(faults))
+    }
+
     /// Returns the running matches with their logs, oldest first.
     ///
     /// # Errors

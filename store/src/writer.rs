@@ -146,6 +146,10 @@ impl Writer {
         let begun = Instant::now();
         let groups = || batch.iter().flat_map(|job| &job.groups);
         let whole = self.transaction(groups()).await;
+        self.commits.queue.set(self.queue.len() as f64);
+        if whole.is_err() {
+            self.commits.errors.increment(1);
+        }
         if !batch.is_empty() {
             self.commits.seconds.record(begun.elapsed());
             self.commits.jobs.record(batch.len() as f64);

@@ -121,15 +121,6 @@ impl Process {
         self.child.id()
     }
 
-    /// Sends a signal such as `HUP` to the process.
-    ///
-    /// # Panics
-    /// Panics if the signal cannot be sent.
-    pub fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status();
-        assert!(sent.expect("the command kill").success());
-    }
-
     /// Returns the lines of the log that contain a text, once there are at least `count`.
     ///
     /// # Panics
@@ -177,7 +168,14 @@ impl Process {
     }
 }
 
-fn spawn(program: &str, data: &Path, log: &Path, address: Option<SocketAddr>, more: &[&str], level: &str) -> Child {
+fn spawn(
+    program: &str,
+    data: &Path,
+    log: &Path,
+    address: Option<SocketAddr>,
+    more: &[&str],
+    variables: &[(&str, &OsStr)],
+) -> Child {
     let listen = address.map_or_else(|| "127.0.0.1:0".to_owned(), |a| a.to_string());
     let file = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log file");
     Command::new(program)

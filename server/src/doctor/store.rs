@@ -1,34 +1,21 @@
-//! Check of the store's file.
+//! Check of the store.
 
-use std::path::{Path, PathBuf};
-
-use ludex_store::StoreError;
-use rusqlite::{Connection, OpenFlags};
+use ludex_store::{Store, StoreError};
 
 use super::Finding;
 
 const CHECK: &str = "store";
 
-/// Maximum number of faults in a finding.
-const FAULTS: usize = 3;
-
-/// Checks the whole file for damage, however long it takes.
-pub(super) async fn integrity(path: PathBuf) -> Finding {
-    let name = path.display().to_string();
-    let checked = tokio::task::spawn_blocking(move || faults(&path)).await;
+/// Checks a whole file for damage, however long it takes. A database checks its own files.
+pub(super) async fn integrity(store: &Store) -> Finding {
+    let name = store.location();
     let remedy = "stop the server, move the data folder away, and restore a backup: ludex admin restore";
-    match checked {
-        Ok(Ok(faults)) if faults == ["ok"] => Finding::ok(CHECK, format!("{name} is undamaged")),
-        Ok(Ok(faults)) => Finding::problem(CHECK, format!("{name} is damaged: {}", faults.join("; ")), remedy),
-        Ok(Err(error)) => Finding::problem(CHECK, format!("{name} cannot be checked: {error}"), remedy),
+    match store.faults().await {
+        Ok(Some(faults)) if faults.is_empty() => Finding::ok(CHECK, format!("{name} is undamaged")),
+        Ok(Some(faults)) => Finding::problem(CHECK, format!("{name} is damaged: {}", faults.join("; ")), remedy),
+        Ok(None) => Finding::ok(CHECK, format!("{name} answers")),
         Err(error) => Finding::problem(CHECK, format!("{name} cannot be checked: {error}"), remedy),
     }
-}
-
-fn faults(path: &Path) -> rusqlite::Result<Vec<String>> {
-    let file = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let mut check = file.prepare(&format!("PRAGMA quick_check({FAULTS})"))?;
-    check.query_map([], |row| row.get(0))?.collect()
 }
 
 /// Returns the finding for a store that cannot be opened. The text of the error contains the remedy.

@@ -1,27 +1,26 @@
 //! `ludex admin doctor`.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 
 use ludex_server::doctor::{CheckStatus, Finding, examine};
 use serde_json::json;
 
+use crate::commands::store_args::StoreArgs;
 use crate::commands::{block_on, print};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Check this folder, even while a server uses it
-    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let findings = block_on(async { Ok(examine(&args.data).await) })?;
+    let findings = block_on(async { Ok(examine(&args.store.data, &args.store.location()).await) })?;
     if args.json {
-        print::json(&json!({ "data": args.data.display().to_string(), "checks": findings }))?;
+        print::json(&json!({ "data": args.store.data.display().to_string(), "checks": findings }))?;
     } else {
         let mut out = io::stdout().lock();
         for finding in &findings {
