@@ -41,6 +41,9 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// Maximum time to wait at the start for a database that cannot be reached, and for the lease of another server.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Time after the end of `shutdown` after which a server that waits for its store stops. Opening a store takes less.
+const OPENING: Duration = Duration::from_secs(2);
+
 /// Maximum time to wait of a standby: ten years.
 const STANDBY: Duration = Duration::from_secs(10 * 365 * 86_400);
 
@@ -125,11 +128,16 @@ async fn serve_until(
         allow_async_replication: config.allow_async_replication,
         ..StoreOptions::default()
     };
-    let mut shutdown = shutdown;
+    let (mut shutdown, mut is_stopped) = (shutdown, false);
+    let leave = async {
+        shutdown.as_mut().await;
+        is_stopped = true;
+        tokio::time::sleep(OPENING).await;
+    };
     let store = tokio::select! {
         store = Store::open_with(&config.store, options) => store?,
         never = standby::answer(&listener, tls.as_ref()) => match never {},
-        () = shutdown.as_mut() => return Ok(()),
+        () = leave => return Ok(()),
     };
     let local = listener.local_addr()?.ip().is_loopback();
     let tokens = store.has_tokens().await? || config.registration == Some(RegistrationMode::Open);
@@ -157,7 +165,9 @@ async fn serve_until(
     {
         let mut failed = pin!(shared.store.wait_until_lost());
         let mut told = pin!(async {
-            shutdown.await;
+            if !is_stopped {
+                shutdown.await;
+            }
             drain(&shared).await;
             // Stops all jobs. The searches of matches are repeated after the restart.
             shared.gym.compute.stop();

@@ -30,8 +30,8 @@ use crate::config::Config;
 use crate::http::local;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
-use client::{Played, Player};
-use network::Network;
+use client::{Played, SimulatedPlayer};
+use network::SimulatedNetwork;
 
 /// Maximum simulated time of a seed. Matches take minutes, and crashes at most as long.
 const PATIENCE: Duration = Duration::from_secs(24 * 3_600);
@@ -54,14 +54,14 @@ fn simulate(seeds: std::ops::Range<u64>) {
 struct Simulation {
     rng: SmallRng,
     database: MemoryDatabase,
-    network: Network,
+    network: SimulatedNetwork,
 }
 
 impl Simulation {
     fn new(seed: u64) -> Self {
         seed_random_bytes(seed);
         let mut rng = SmallRng::seed_from_u64(seed);
-        let network = Network::new(SmallRng::seed_from_u64(rng.random()));
+        let network = SimulatedNetwork::new(SmallRng::seed_from_u64(rng.random()));
         Simulation { rng, database: MemoryDatabase::new(), network }
     }
 
@@ -97,8 +97,8 @@ impl Simulation {
     }
 
     /// Returns the players: some meet each other, and some play an agent of the server.
-    fn players(&mut self) -> Vec<Player> {
-        let games = ["tic_tac_toe", "kuhn_poker", "iterated_prisoners_dilemma(rounds=3)"];
+    fn players(&mut self) -> Vec<SimulatedPlayer> {
+        let games = ["tic_tac_toe", "kuhn_poker", "iterated_prisoners_dilemma(max_game_length=3)"];
         let mut players = Vec::new();
         for k in 0..3 {
             let game = games[self.rng.random_range(0..games.len())];
@@ -106,7 +106,7 @@ impl Simulation {
             let is_rated = self.rng.random_bool(0.7);
             let seats = if k == 2 { 1 } else { 2 };
             for seat in 0..seats {
-                players.push(Player {
+                players.push(SimulatedPlayer {
                     name: format!("p{k}{seat}"),
                     game: game.to_owned(),
                     queue: format!("q{k}"),

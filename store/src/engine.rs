@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::StoreError;
-use super::value::{Row, Value};
+use super::value::{ColumnValue, Row};
 
 /// Boxed future of an engine.
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -33,7 +33,7 @@ pub(crate) struct Engine {
 #[derive(Debug)]
 pub(crate) struct Statement<'a> {
     pub(crate) sql: Cow<'static, str>,
-    pub(crate) values: Vec<Value<'a>>,
+    pub(crate) values: Vec<ColumnValue<'a>>,
     /// Id of the match that the statement requires to be running. If the statement changes no row, the match is not.
     pub(crate) running: Option<&'a str>,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Statement<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
     pub(crate) text: String,
-    pub(crate) values: Vec<Value<'static>>,
+    pub(crate) values: Vec<ColumnValue<'static>>,
 }
 
 /// Connection for writes, which the writer owns.

@@ -17,7 +17,7 @@ use crate::engine::{Access, Boxed, Engine, Statement, WriteConnection, not_runni
 use crate::{StoreError, StoreLocation, StoreOptions, statements};
 use lease::{Fenced, Lease, RENEW};
 use link::{Address, Link, Request, is_transient, pipelined, text};
-use readers::Readers;
+use readers::PostgresReaders;
 use values::Param;
 
 /// Time for which a commit is tried again if the database cannot be reached or does not answer.
@@ -41,7 +41,7 @@ const ACTS: &str = "INSERT INTO acts (match, n, body) \
 pub(crate) async fn open(url: &str, access: Access, options: &StoreOptions) -> Result<Engine, StoreError> {
     let address = address(url)?;
     let (link, lease) = open::open(&address, access, options).await?;
-    let reads = Arc::new(Readers::new(address.clone()));
+    let reads = Arc::new(PostgresReaders::new(address.clone()));
     Ok(Engine { writes: Box::new(PostgresWrites { address, link: Some(link), lease }), reads })
 }
 

@@ -7,7 +7,7 @@ use super::rows::{
     ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, MatchState, RecordRow, SeatRow, SessionRow, StoredMatch,
     TokenRow,
 };
-use super::value::{FromValue, Row, Value, signed, unreadable};
+use super::value::{ColumnValue, FromValue, Row, signed, unreadable};
 use super::{BadScope, Store, StoreError, TokenHash};
 
 /// Query for all columns of a match.
@@ -96,7 +96,7 @@ impl Store {
 
     /// Returns a consistent snapshot of matches with their seats and logs. `which` is an SQL condition on the matches
     /// table `m`, with placeholders for `values`.
-    async fn with_logs(&self, which: &str, values: Vec<Value<'static>>) -> Result<Vec<StoredMatch>, StoreError> {
+    async fn with_logs(&self, which: &str, values: Vec<ColumnValue<'static>>) -> Result<Vec<StoredMatch>, StoreError> {
         let query = |select: &str, order: &str| Query {
             text: format!("{select}WHERE {which} ORDER BY {order}"),
             values: values.clone(),
@@ -338,7 +338,7 @@ impl Query {
     }
 
     /// Appends text with one `?` placeholder, and the placeholder's value.
-    pub(super) fn and(&mut self, text: &str, value: impl Into<Value<'static>>) {
+    pub(super) fn and(&mut self, text: &str, value: impl Into<ColumnValue<'static>>) {
         self.values.push(value.into());
         self.text.push_str(&text.replace('?', &format!("?{}", self.values.len())));
     }

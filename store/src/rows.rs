@@ -318,7 +318,7 @@ pub enum Write {
     EndProcessed { id: String },
     /// New or changed value under `key`.
     Meta { key: String, value: String },
-    /// Value under `key`, stored only if the key has no value yet.
+    /// ColumnValue under `key`, stored only if the key has no value yet.
     MetaOnce { key: String, value: String },
     /// Minimum value of a counter. A counter never decreases.
     Counter {

@@ -22,7 +22,7 @@ pub(crate) use readers::value;
 
 use crate::StoreError;
 use crate::engine::{Access, Boxed, Engine, Statement, WriteConnection, not_running};
-use crate::value::Value;
+use crate::value::ColumnValue;
 
 /// Maximum time to wait for a transaction of another process.
 const BUSY: Duration = Duration::from_secs(10);
@@ -82,7 +82,7 @@ struct SqliteWrites {
 /// Executes the statements in one transaction.
 pub(crate) fn transaction(to: &Connection, path: &Path, batch: &[Statement<'_>]) -> Result<(), StoreError> {
     // Returns the number of changed rows.
-    let execute = |sql: &str, values: &[Value<'_>]| {
+    let execute = |sql: &str, values: &[ColumnValue<'_>]| {
         let done = to.prepare_cached(sql).and_then(|mut statement| statement.execute(params_from_iter(values)));
         done.map_err(|e| sqlite_error(path, e))
     };
@@ -122,13 +122,13 @@ impl WriteConnection for SqliteWrites {
     }
 }
 
-impl ToSql for Value<'_> {
+impl ToSql for ColumnValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
-            Value::Null => ValueRef::Null,
-            Value::Int(n) => ValueRef::Integer(*n),
-            Value::Text(text) => ValueRef::Text(text.as_bytes()),
-            Value::Blob(bytes) => ValueRef::Blob(bytes),
+            ColumnValue::Null => ValueRef::Null,
+            ColumnValue::Int(n) => ValueRef::Integer(*n),
+            ColumnValue::Text(text) => ValueRef::Text(text.as_bytes()),
+            ColumnValue::Blob(bytes) => ValueRef::Blob(bytes),
         }))
     }
 }

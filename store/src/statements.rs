@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::engine::Statement;
 use super::retention::REMOVABLE;
 use super::rows::{EndRow, MatchRow, Write};
-use super::value::{Value, column_int};
+use super::value::{ColumnValue, column_int};
 
 const START: &str = "INSERT INTO matches (id, game, string, rated, run, header, secret, started_ms) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -147,12 +147,12 @@ pub(super) fn append<'a>(write: &'a Write, to: &mut Vec<Statement<'a>>) {
     }
 }
 
-fn statement<'a>(sql: impl Into<Cow<'static, str>>, values: Vec<Value<'a>>) -> Statement<'a> {
+fn statement<'a>(sql: impl Into<Cow<'static, str>>, values: Vec<ColumnValue<'a>>) -> Statement<'a> {
     Statement { sql: sql.into(), values, running: None }
 }
 
 /// Returns the values of [`START`], which are the first values of [`PLAYED`].
-fn start(m: &MatchRow) -> Vec<Value<'_>> {
+fn start(m: &MatchRow) -> Vec<ColumnValue<'_>> {
     vec![
         (&m.id).into(),
         (&m.game).into(),
@@ -178,7 +178,7 @@ fn record<'a>(id: &'a str, end: &'a EndRow) -> Statement<'a> {
     statement(RECORD, vec![id.into(), (&end.footer).into(), (&end.record).into()])
 }
 
-fn act<'a>(id: &'a str, n: u64, body: &'a str) -> Vec<Value<'a>> {
+fn act<'a>(id: &'a str, n: u64, body: &'a str) -> Vec<ColumnValue<'a>> {
     vec![id.into(), column_int(n).into(), body.into()]
 }
 

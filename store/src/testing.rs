@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub use memory::{CommitFate, MemoryDatabase};
-pub use proxy::Proxy;
+pub use proxy::DatabaseProxy;
 
 pub use crate::random::seeded::seed as seed_random_bytes;
 

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::StoreError;
 
-/// Value of a column or a parameter. Booleans are the integers 0 and 1.
+/// ColumnValue of a column or a parameter. Booleans are the integers 0 and 1.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Value<'a> {
+pub(crate) enum ColumnValue<'a> {
     #[default]
     Null,
     Int(i64),
@@ -14,69 +14,69 @@ pub(crate) enum Value<'a> {
     Blob(Cow<'a, [u8]>),
 }
 
-impl Value<'_> {
+impl ColumnValue<'_> {
     /// Returns the name of the value's type, for errors.
     fn kind(&self) -> &'static str {
         match self {
-            Value::Null => "null",
-            Value::Int(_) => "an integer",
-            Value::Text(_) => "text",
-            Value::Blob(_) => "bytes",
+            ColumnValue::Null => "null",
+            ColumnValue::Int(_) => "an integer",
+            ColumnValue::Text(_) => "text",
+            ColumnValue::Blob(_) => "bytes",
         }
     }
 }
 
-impl From<i64> for Value<'_> {
+impl From<i64> for ColumnValue<'_> {
     fn from(n: i64) -> Self {
-        Value::Int(n)
+        ColumnValue::Int(n)
     }
 }
 
-impl From<u32> for Value<'_> {
+impl From<u32> for ColumnValue<'_> {
     fn from(n: u32) -> Self {
-        Value::Int(i64::from(n))
+        ColumnValue::Int(i64::from(n))
     }
 }
 
-impl From<bool> for Value<'_> {
+impl From<bool> for ColumnValue<'_> {
     fn from(is_true: bool) -> Self {
-        Value::Int(i64::from(is_true))
+        ColumnValue::Int(i64::from(is_true))
     }
 }
 
-impl From<String> for Value<'_> {
+impl From<String> for ColumnValue<'_> {
     fn from(text: String) -> Self {
-        Value::Text(Cow::Owned(text))
+        ColumnValue::Text(Cow::Owned(text))
     }
 }
 
-impl<'a> From<&'a str> for Value<'a> {
+impl<'a> From<&'a str> for ColumnValue<'a> {
     fn from(text: &'a str) -> Self {
-        Value::Text(Cow::Borrowed(text))
+        ColumnValue::Text(Cow::Borrowed(text))
     }
 }
 
-impl<'a> From<&'a String> for Value<'a> {
+impl<'a> From<&'a String> for ColumnValue<'a> {
     fn from(text: &'a String) -> Self {
-        Value::Text(Cow::Borrowed(text))
+        ColumnValue::Text(Cow::Borrowed(text))
     }
 }
 
-impl<'a> From<&'a [u8]> for Value<'a> {
+impl<'a> From<&'a [u8]> for ColumnValue<'a> {
     fn from(bytes: &'a [u8]) -> Self {
-        Value::Blob(Cow::Borrowed(bytes))
+        ColumnValue::Blob(Cow::Borrowed(bytes))
     }
 }
 
-impl From<Vec<u8>> for Value<'_> {
+impl From<Vec<u8>> for ColumnValue<'_> {
     fn from(bytes: Vec<u8>) -> Self {
-        Value::Blob(Cow::Owned(bytes))
+        ColumnValue::Blob(Cow::Owned(bytes))
     }
 }
 
-impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+impl<'a, T: Into<ColumnValue<'a>>> From<Option<T>> for ColumnValue<'a> {
     fn from(value: Option<T>) -> Self {
-        value.map_or(Value::Null, Into::into)
+        value.map_or(ColumnValue::Null, Into::into)
     }
 }
 
@@ -91,10 +91,10 @@ pub(crate) fn signed(n: u64) -> i64 {
 }
 
 /// Row of a result. Its columns are taken in order.
-pub(crate) struct Row(std::vec::IntoIter<Value<'static>>);
+pub(crate) struct Row(std::vec::IntoIter<ColumnValue<'static>>);
 
 impl Row {
-    pub(crate) fn new(values: Vec<Value<'static>>) -> Self {
+    pub(crate) fn new(values: Vec<ColumnValue<'static>>) -> Self {
         Row(values.into_iter())
     }
 
@@ -110,7 +110,7 @@ impl Row {
     }
 
     /// Returns the values of all columns that are left.
-    pub(crate) fn values(self) -> Vec<Value<'static>> {
+    pub(crate) fn values(self) -> Vec<ColumnValue<'static>> {
         self.0.collect()
     }
 }
@@ -126,15 +126,15 @@ pub(crate) trait FromValue: Sized {
     const EXPECTED: &'static str;
 
     /// Converts a value; `None` for a value of another type.
-    fn from_value(value: Value<'static>) -> Option<Self>;
+    fn from_value(value: ColumnValue<'static>) -> Option<Self>;
 }
 
 impl FromValue for i64 {
     const EXPECTED: &'static str = "an integer";
 
-    fn from_value(value: Value<'static>) -> Option<Self> {
+    fn from_value(value: ColumnValue<'static>) -> Option<Self> {
         match value {
-            Value::Int(n) => Some(n),
+            ColumnValue::Int(n) => Some(n),
             _ => None,
         }
     }
@@ -144,7 +144,7 @@ impl FromValue for u64 {
     const EXPECTED: &'static str = "an integer";
 
     /// Converts an integer; a negative one yields 0.
-    fn from_value(value: Value<'static>) -> Option<Self> {
+    fn from_value(value: ColumnValue<'static>) -> Option<Self> {
         i64::from_value(value).map(|n| n.max(0).cast_unsigned())
     }
 }
@@ -152,7 +152,7 @@ impl FromValue for u64 {
 impl FromValue for u32 {
     const EXPECTED: &'static str = "an integer below 2^32";
 
-    fn from_value(value: Value<'static>) -> Option<Self> {
+    fn from_value(value: ColumnValue<'static>) -> Option<Self> {
         i64::from_value(value).and_then(|n| u32::try_from(n).ok())
     }
 }
@@ -160,7 +160,7 @@ impl FromValue for u32 {
 impl FromValue for bool {
     const EXPECTED: &'static str = "0 or 1";
 
-    fn from_value(value: Value<'static>) -> Option<Self> {
+    fn from_value(value: ColumnValue<'static>) -> Option<Self> {
         i64::from_value(value).map(|n| n != 0)
     }
 }
@@ -168,9 +168,9 @@ impl FromValue for bool {
 impl FromValue for String {
     const EXPECTED: &'static str = "text";
 
-    fn from_value(value: Value<'static>) -> Option<Self> {
+    fn from_value(value: ColumnValue<'static>) -> Option<Self> {
         match value {
-            Value::Text(text) => Some(text.into_owned()),
+            ColumnValue::Text(text) => Some(text.into_owned()),
             _ => None,
         }
     }
@@ -179,9 +179,9 @@ impl FromValue for String {
 impl FromValue for Vec<u8> {
     const EXPECTED: &'static str = "bytes";
 
-    fn from_value(value: Value<'static>) -> Option<Self> {
+    fn from_value(value: ColumnValue<'static>) -> Option<Self> {
         match value {
-            Value::Blob(bytes) => Some(bytes.into_owned()),
+            ColumnValue::Blob(bytes) => Some(bytes.into_owned()),
             _ => None,
         }
     }
@@ -190,9 +190,9 @@ impl FromValue for Vec<u8> {
 impl<T: FromValue> FromValue for Option<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
-    fn from_value(value: Value<'static>) -> Option<Self> {
+    fn from_value(value: ColumnValue<'static>) -> Option<Self> {
         match value {
-            Value::Null => Some(None),
+            ColumnValue::Null => Some(None),
             value => T::from_value(value).map(Some),
         }
     }

@@ -12,7 +12,7 @@ use ludex_play::machine::interface::Input;
 use ludex_play::runs::folder::path_of;
 use ludex_protocol::Encoding;
 use ludex_store::Store;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 
 use super::Runs;
@@ -156,12 +156,10 @@ fn suspended_match_is_not_played_on() {
         agent.receives("match_start").await;
         let id = plane.running().await;
         let handle = plane.hub.handle(&id).unwrap();
-        let (done, executed) = oneshot::channel();
-        // All commands arrive in one round of the event loop.
+        // Both commands arrive in one round of the event loop.
         handle.send(MatchCommand::Suspend);
         handle.send(MatchCommand::Input(Input::Withdrawn(0)));
-        handle.send(MatchCommand::Persist(done));
-        executed.await.unwrap();
+        until(async || !plane.hub.is_live(&id)).await;
         // Fails if an asynchronous write has failed.
         plane.hub.store.flush().await.unwrap();
         let stored = plane.hub.store.episode(&id).await.unwrap().unwrap();

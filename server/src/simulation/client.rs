@@ -10,7 +10,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use tokio::task::JoinSet;
 
-use super::network::Network;
+use super::network::SimulatedNetwork;
 
 /// Time for a move. Longer than a player and the network need, and shorter than a crashed server is away in total: a clock
 /// that ran meanwhile would end matches.
@@ -20,7 +20,7 @@ const MOVE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_millis(500);
 
 /// Player of the matches of one join.
-pub(super) struct Player {
+pub(super) struct SimulatedPlayer {
     pub name: String,
     pub game: String,
     pub queue: String,
@@ -28,7 +28,7 @@ pub(super) struct Player {
     pub is_alone: bool,
     pub is_rated: bool,
     pub count: u32,
-    pub network: Network,
+    pub network: SimulatedNetwork,
     pub rng: SmallRng,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Played {
 /// Match, seat, turn and try of a request for a move.
 type Key = (String, u32, u32, u32);
 
-impl Player {
+impl SimulatedPlayer {
     pub async fn play(mut self) -> Played {
         let (mut client, mut events) = self.join().await;
         let (mut ended, mut accepted) = (BTreeMap::new(), BTreeMap::new());

@@ -18,17 +18,17 @@ const BUFFER: usize = 64 << 10;
 
 /// Network between the clients and the server of the moment.
 #[derive(Clone)]
-pub(super) struct Network(Shared<State>);
+pub(super) struct SimulatedNetwork(Shared<Links>);
 
-struct State {
+struct Links {
     rng: SmallRng,
     /// Receiver of new connections; `None` while no server runs.
     server: Option<mpsc::UnboundedSender<DuplexStream>>,
 }
 
-impl Network {
+impl SimulatedNetwork {
     pub fn new(rng: SmallRng) -> Self {
-        Network(Shared::new(State { rng, server: None }.into()))
+        SimulatedNetwork(Shared::new(Links { rng, server: None }.into()))
     }
 
     /// Passes new connections to a server.

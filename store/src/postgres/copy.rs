@@ -11,7 +11,7 @@ use tokio_postgres::types::Type;
 use super::link::{Address, Link};
 use super::{address, open};
 use crate::engine::Access;
-use crate::value::Value;
+use crate::value::ColumnValue;
 use crate::{StoreError, StoreOptions, sqlite};
 
 /// Tables of both engines, in an order in which no row refers to a later one.
@@ -129,7 +129,7 @@ pub(crate) fn import(file: &Path, url: &str) -> Result<(), StoreError> {
             let mut select = copy.prepare(&format!("SELECT {columns} FROM {table}")).map_err(sql)?;
             let mut source = select.query([]).map_err(sql)?;
             while let Some(row) = source.next().map_err(sql)? {
-                let values: Result<Vec<Value<'_>>, _> = (0..types.len()).map(|k| sqlite::value(row, k)).collect();
+                let values: Result<Vec<ColumnValue<'_>>, _> = (0..types.len()).map(|k| sqlite::value(row, k)).collect();
                 rows.as_mut().write_raw(values.map_err(sql)?).await.map_err(failed)?;
             }
             rows.finish().await.map_err(failed)?;

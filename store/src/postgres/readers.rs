@@ -22,15 +22,15 @@ const ANSWER: Duration = Duration::from_secs(30);
 const SNAPSHOT: [&str; 2] = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "COMMIT"];
 
 /// Pool of connections, opened on first use.
-pub(super) struct Readers {
+pub(super) struct PostgresReaders {
     address: Address,
     idle: Mutex<Vec<Link>>,
     room: Arc<Semaphore>,
 }
 
-impl Readers {
+impl PostgresReaders {
     pub(super) fn new(address: Address) -> Self {
-        Readers { address, idle: Mutex::default(), room: Arc::new(Semaphore::new(READERS as usize)) }
+        PostgresReaders { address, idle: Mutex::default(), room: Arc::new(Semaphore::new(READERS as usize)) }
     }
 
     /// Reads with an idle connection, or a new one if that has failed meanwhile.
@@ -54,7 +54,7 @@ impl Readers {
     }
 }
 
-impl ReadPool for Readers {
+impl ReadPool for PostgresReaders {
     fn read(&self, queries: Vec<Query>) -> Boxed<'_, Result<Vec<Vec<Row>>, StoreError>> {
         Box::pin(async move {
             let room = self.room.clone().acquire_owned().await.map_err(|_| StoreError::Closed)?;

@@ -3,18 +3,18 @@
 use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use crate::value::{Row, Value};
+use crate::value::{ColumnValue, Row};
 
 type Failed = Box<dyn std::error::Error + Sync + Send>;
 
-impl ToSql for Value<'_> {
+impl ToSql for ColumnValue<'_> {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Failed> {
         match self {
-            Value::Null => Ok(IsNull::Yes),
-            Value::Int(n) if *ty == Type::INT4 => i32::try_from(*n)?.to_sql(ty, out),
-            Value::Int(n) => n.to_sql_checked(ty, out),
-            Value::Text(text) => text.to_sql_checked(ty, out),
-            Value::Blob(bytes) => bytes.as_ref().to_sql_checked(ty, out),
+            ColumnValue::Null => Ok(IsNull::Yes),
+            ColumnValue::Int(n) if *ty == Type::INT4 => i32::try_from(*n)?.to_sql(ty, out),
+            ColumnValue::Int(n) => n.to_sql_checked(ty, out),
+            ColumnValue::Text(text) => text.to_sql_checked(ty, out),
+            ColumnValue::Blob(bytes) => bytes.as_ref().to_sql_checked(ty, out),
         }
     }
 
@@ -29,8 +29,8 @@ impl ToSql for Value<'_> {
 /// Parameter of a request: a value, or the values of a column.
 #[derive(Debug)]
 pub(super) enum Param<'a> {
-    One(&'a Value<'a>),
-    Many(Vec<&'a Value<'a>>),
+    One(&'a ColumnValue<'a>),
+    Many(Vec<&'a ColumnValue<'a>>),
 }
 
 impl ToSql for Param<'_> {
@@ -48,7 +48,7 @@ impl ToSql for Param<'_> {
     to_sql_checked!();
 }
 
-impl FromSql<'_> for Value<'static> {
+impl FromSql<'_> for ColumnValue<'static> {
     fn from_sql(ty: &Type, raw: &[u8]) -> Result<Self, Failed> {
         Ok(match *ty {
             Type::BOOL => bool::from_sql(ty, raw)?.into(),
@@ -60,7 +60,7 @@ impl FromSql<'_> for Value<'static> {
     }
 
     fn from_sql_null(_: &Type) -> Result<Self, Failed> {
-        Ok(Value::Null)
+        Ok(ColumnValue::Null)
     }
 
     fn accepts(ty: &Type) -> bool {

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use super::{connect, sqlite_error};
 use crate::StoreError;
 use crate::engine::{Boxed, Query, ReadPool};
-use crate::value::{Row, Value};
+use crate::value::{ColumnValue, Row};
 
 /// Maximum number of concurrent reads.
 const READERS: u32 = 4;
@@ -80,9 +80,9 @@ pub(crate) fn rows(from: &Connection, query: &Query) -> rusqlite::Result<Vec<Row
 }
 
 /// Returns the value of column `k`.
-pub(crate) fn value(row: &rusqlite::Row<'_>, k: usize) -> rusqlite::Result<Value<'static>> {
+pub(crate) fn value(row: &rusqlite::Row<'_>, k: usize) -> rusqlite::Result<ColumnValue<'static>> {
     Ok(match row.get::<_, types::Value>(k)? {
-        types::Value::Null => Value::Null,
+        types::Value::Null => ColumnValue::Null,
         types::Value::Integer(n) => n.into(),
         types::Value::Real(x) => return Err(rusqlite::Error::IntegralValueOutOfRange(k, x as i64)),
         types::Value::Text(text) => text.into(),

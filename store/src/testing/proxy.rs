@@ -1,4 +1,4 @@
-//! Proxy that loses the replies of a database.
+//! DatabaseProxy that loses the replies of a database.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Proxy between a client and a server, which can cut the connections.
-pub struct Proxy {
+/// DatabaseProxy between a client and a server, which can cut the connections.
+pub struct DatabaseProxy {
     port: u16,
     cut: Arc<Mutex<Option<Vec<u8>>>>,
 }
 
-impl Proxy {
+impl DatabaseProxy {
     /// Starts a proxy on a free port, whose threads end with their connections.
     ///
     /// # Panics
@@ -44,7 +44,7 @@ impl Proxy {
                 }
             }
         });
-        Proxy { port, cut }
+        DatabaseProxy { port, cut }
     }
 
     /// Returns the port of the proxy.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ludex_store::snapshot::{self, StoreSnapshot};
-use ludex_store::testing::{PostgresServer, Proxy};
+use ludex_store::testing::{DatabaseProxy, PostgresServer};
 use ludex_store::{Store, StoreError, StoreLocation, StoreOptions, Write};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
@@ -167,7 +167,7 @@ fn commit_with_a_lost_acknowledgment_is_stored_once() {
     let Some(server) = PostgresServer::start() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     server.database("commits");
-    let proxy = Proxy::start(server.port());
+    let proxy = DatabaseProxy::start(server.port());
     let database = server.location("commits", proxy.port());
     runtime.block_on(async {
         let store = open(&database).await;

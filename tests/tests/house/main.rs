@@ -59,6 +59,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-games",
             "ludex-referee",
             "ludex-report",
+            "ludex-client",
             "ludex-play",
             "ludex-store",
             "ludex-gym",

@@ -89,7 +89,7 @@ async fn ready(nodes: &[Process]) -> usize {
 async fn play(address: SocketAddr, k: usize, moves: Arc<AtomicUsize>) -> Bot {
     let mut bot = Bot::new(address, &format!("bot-{k}")).await;
     let queue = format!("q{}", k / 2);
-    let join = json!({"game": "tic_tac_toe", "rated": true, "queue": queue, "count": MATCHES, "slots": 2,
+    let join = json!({"game": "tic_tac_toe", "rated": true, "queue": queue, "count": MATCHES, "slots": 2, "pairs": false,
         "clock": {"move_ms": 120_000}});
     bot.join(join).await;
     while bot.over() < MATCHES || !bot.unanswered.is_empty() {
