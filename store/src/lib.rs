@@ -228,7 +228,7 @@ impl Store {
         let (lose, lost) = watch::channel(None);
         let reads = engine.reads;
         let channels = WriterChannels { queue, behind: behind.clone(), lost: lose };
-        tokio::spawn(writer::Writer::new(engine.writes, commits, channels).run());
+        tokio::spawn(writer::StoreWriter::new(engine.writes, commits, channels).run());
         Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, counters: None }) }
     }
 

@@ -1,4 +1,4 @@
-//! Writer thread, which stores queued writes in order, many per transaction, and acknowledges them after the commit.
+//! StoreWriter thread, which stores queued writes in order, many per transaction, and acknowledges them after the commit.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -67,13 +67,13 @@ pub(super) async fn spawn(
             Err(error) => return tell(opened, Err(error)),
         };
         tell(opened, Ok(reads));
-        Writer::new(writes, commits, channels).run().await;
+        StoreWriter::new(writes, commits, channels).run().await;
     };
     std::thread::Builder::new().name("ludex-store".to_owned()).spawn(move || runtime.block_on(work())).map_err(io)?;
     result.await.unwrap_or(Err(StoreError::Closed))
 }
 
-pub(super) struct Writer {
+pub(super) struct StoreWriter {
     writes: Box<dyn WriteConnection>,
     queue: mpsc::Receiver<PendingWrites>,
     commits: Commits,
@@ -85,10 +85,10 @@ pub(super) struct Writer {
     failed: Option<StoreError>,
 }
 
-impl Writer {
+impl StoreWriter {
     pub fn new(writes: Box<dyn WriteConnection>, commits: Commits, channels: WriterChannels) -> Self {
         let WriterChannels { queue, behind, lost } = channels;
-        Writer { writes, queue, commits, behind, lost, broken: HashSet::new(), failed: None }
+        StoreWriter { writes, queue, commits, behind, lost, broken: HashSet::new(), failed: None }
     }
 
     /// Stores the queued writes until the store is closed.

@@ -1,7 +1,7 @@
 //! Connection pool for reads.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -18,6 +18,12 @@ const READERS: u32 = 4;
 /// Maximum duration of a read.
 const ANSWER: Duration = Duration::from_secs(30);
 
+/// Time for which a read is tried again if the database cannot be reached.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Delay before a read is tried again.
+const RETRY: Duration = Duration::from_millis(100);
+
 /// Beginning and end of a transaction whose queries see one snapshot.
 const SNAPSHOT: [&str; 2] = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "COMMIT"];
 
@@ -33,21 +39,25 @@ impl PostgresReaders {
         PostgresReaders { address, idle: Mutex::default(), room: Arc::new(Semaphore::new(READERS as usize)) }
     }
 
-    /// Reads with an idle connection, or a new one if that has failed meanwhile.
+    /// Reads with an idle connection or a new one, again and again while the database restarts.
     async fn read_now(&self, queries: &[Query]) -> Result<Vec<Vec<Row>>, tokio_postgres::Error> {
-        let idle = self.idle.lock().pop();
-        if let Some(link) = idle {
-            match self.read_from(link, queries).await {
-                Err(error) if is_transient(&error) => self.idle.lock().clear(),
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.read_once(queries).await {
+                Err(error) if is_transient(&error) && Instant::now() < until => self.idle.lock().clear(),
                 answer => return answer,
             }
+            tokio::time::sleep(RETRY).await;
         }
-        let link = self.address.connect().await?;
-        self.read_from(link, queries).await
     }
 
     /// Reads with a connection, and returns the connection to the pool unless it fails.
-    async fn read_from(&self, mut link: Link, queries: &[Query]) -> Result<Vec<Vec<Row>>, tokio_postgres::Error> {
+    async fn read_once(&self, queries: &[Query]) -> Result<Vec<Vec<Row>>, tokio_postgres::Error> {
+        let idle = self.idle.lock().pop();
+        let mut link = match idle {
+            Some(link) => link,
+            None => self.address.connect().await?,
+        };
         let answer = snapshot(&mut link, queries).await?;
         self.idle.lock().push(link);
         Ok(answer)

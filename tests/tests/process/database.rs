@@ -109,7 +109,8 @@ async fn two_hundred_matches_survive_a_kill_and_a_pause() {
     let Some(server) = tokio::task::spawn_blocking(PostgresServer::start).await.unwrap() else { return };
     let folder = tempfile::tempdir().unwrap();
     let database = url(&server.database("cluster"));
-    let options = [&LIMITS[..], &["--store", &database, "--limit", "requests_per_s=0"]].concat();
+    let options =
+        [&LIMITS[..], &["--store", &database, "--limit", "requests_per_s=0", "--limit", "pages_per_s=100000"]].concat();
     let mut nodes: Vec<Process> = (0..3)
         .map(|k| {
             let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
