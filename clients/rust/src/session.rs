@@ -77,6 +77,8 @@ pub(crate) struct ClientSession {
     /// Number of lost sessions.
     lost: u64,
     last_frame: Instant,
+    /// True if the client has sent a ping since the last frame.
+    has_pinged: bool,
 }
 
 /// Reason why a connection ended.
@@ -118,6 +120,7 @@ impl ClientSession {
             in_flight: 0,
             lost: 0,
             last_frame: Instant::now(),
+            has_pinged: false,
         };
         Ok((session, wire))
     }
@@ -170,7 +173,7 @@ impl ClientSession {
     async fn serve(&mut self, wire: &mut ClientSocket) -> Disconnect {
         loop {
             self.pump(wire);
-            let silence = self.last_frame + SILENCE;
+            let silence = self.last_frame + if self.has_pinged { 2 * SILENCE } else { SILENCE };
             let end = tokio::select! {
                 command = self.commands.recv() => self.command(wire, command),
                 incoming = wire.next() => self.take(wire, incoming),
@@ -183,12 +186,11 @@ impl ClientSession {
     }
 
     fn silent(&mut self, wire: &mut ClientSocket) -> Option<Disconnect> {
-        if self.last_frame.elapsed() >= 2 * SILENCE {
+        if self.has_pinged {
             return Some(Disconnect::Lost("the server sent no frame in time".into()));
         }
         wire.ping();
-        // Set the time back by one SILENCE, so that the next silence ends the connection.
-        self.last_frame = Instant::now() - SILENCE;
+        self.has_pinged = true;
         None
     }
 
@@ -234,7 +236,7 @@ impl ClientSession {
     }
 
     fn take(&mut self, wire: &mut ClientSocket, incoming: Incoming) -> Option<Disconnect> {
-        self.last_frame = Instant::now();
+        (self.last_frame, self.has_pinged) = (Instant::now(), false);
         match incoming {
             Incoming::Message(Some(re), ServerMessage::Error(error)) => self.reply(re, Err(Error::Refused(error))),
             Incoming::Message(Some(re), message) => self.reply(re, Ok(message)),
@@ -363,7 +365,7 @@ impl ClientSession {
     }
 
     fn adopt(&mut self, welcome: Box<Welcome>) {
-        self.last_frame = Instant::now();
+        (self.last_frame, self.has_pinged) = (Instant::now(), false);
         // Requests without a reply are sent again, with their old ids.
         self.sent = 0;
         self.in_flight = 0;
