@@ -146,6 +146,10 @@ enum Place {
     Moving,
 }
 
+/// Error for a session that another connection has not handed over yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StillMoving;
+
 /// Connection of a session.
 pub struct SessionConnection {
     /// Channel to the connection's task.
@@ -416,24 +420,35 @@ impl Sessions {
         (live, table.all.len() - live)
     }
 
-    /// Takes the session `id` if it belongs to `owner` and `key` matches. An older connection must hand the session
-    /// over within the time `wait`. The caller then assigns the session with [`hold`](Session::hold).
-    pub async fn take(&self, id: &str, key: &str, owner: Option<&str>, wait: Duration) -> Option<ResumedSession> {
-        let session = self.get(id).filter(|s| s.about.owner.as_deref() == owner)?;
+    /// Takes the session `id` if it belongs to `owner` and `key` matches; `None` for any other session. An older connection
+    /// must hand the session over within the time `wait`. The caller then assigns the session with
+    /// [`hold`](Session::hold).
+    ///
+    /// # Errors
+    ///
+    /// [`StillMoving`] if the session is not handed over in time, for example because the store is slow.
+    pub async fn take(
+        &self,
+        id: &str,
+        key: &str,
+        owner: Option<&str>,
+        wait: Duration,
+    ) -> Result<Option<ResumedSession>, StillMoving> {
+        let Some(session) = self.get(id).filter(|s| s.about.owner.as_deref() == owner) else { return Ok(None) };
         let shown = hash(key);
         let coming = {
             let mut s = session.state.lock();
             if s.key.as_ref() != Some(&shown) && (s.key.is_none() || s.old_key.as_ref() != Some(&shown)) {
-                return None;
+                return Ok(None);
             }
             // The used key stays valid until the first message after `welcome`, since the client may miss the new key.
             s.old_key = Some(shown);
             match std::mem::replace(&mut s.place, Place::Moving) {
                 Place::Waits(work) => {
                     drop(s);
-                    return Some(ResumedSession { session, work });
+                    return Ok(Some(ResumedSession { session, work }));
                 }
-                Place::Moving => return None,
+                Place::Moving => return Err(StillMoving),
                 Place::Live(control) => {
                     let (give, coming) = oneshot::channel();
                     // If the task has ended, the sender is dropped here, and the receiver fails.
@@ -442,8 +457,11 @@ impl Sessions {
                 }
             }
         };
-        let work = tokio::time::timeout(wait, coming).await.ok()?.ok()?;
-        Some(ResumedSession { session, work: Some(work) })
+        match tokio::time::timeout(wait, coming).await {
+            Ok(Ok(work)) => Ok(Some(ResumedSession { session, work: Some(work) })),
+            Ok(Err(_)) => Ok(None),
+            Err(_) => Err(StillMoving),
+        }
     }
 
     /// Parks the session of a lost connection and returns the number of its waiting period, for

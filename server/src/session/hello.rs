@@ -23,7 +23,9 @@ use crate::server_state::ServerState;
 use ludex_arena::frame::WireFrame;
 use ludex_arena::mailbox::{Mailbox, MailboxItem};
 use ludex_arena::sessions::reply_cache::Replies;
-use ludex_arena::sessions::{ClientInfo, Control, ResumedSession, Session, SessionConnection, SessionData};
+use ludex_arena::sessions::{
+    ClientInfo, Control, ResumedSession, Session, SessionConnection, SessionData, StillMoving,
+};
 
 /// Capacity of a mailbox in messages. A mailbox becomes full if the client does not read.
 const MAILBOX: usize = 1024;
@@ -33,6 +35,9 @@ const TEXT_BYTES: usize = 200;
 
 /// Maximum time for an older connection to hand over the session to a newer one.
 const HAND_OVER: Duration = Duration::from_secs(5);
+
+/// Time in milliseconds after which a client may try again to resume a session that was not handed over.
+const AGAIN_MS: u32 = 1_000;
 
 /// State of a connection after the handshake.
 pub(super) struct Welcomed {
@@ -141,7 +146,7 @@ async fn welcome<S: Io>(
         let why = "limit of connections without a token reached; try again later";
         return Err(HelloRefusal(Refusal::new(ErrorCode::Limit, why), close::RATE));
     }
-    let found = find(&hello, &about, shared).await;
+    let found = find(&hello, &about, shared).await?;
     let resumed = found.is_some();
     wire.welcome(Duration::from_millis(shared.limits.write_stall_ms));
     let (session, work) = match found {
@@ -229,9 +234,14 @@ async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(Client
 }
 
 /// Returns the session that the client wants to resume, if its resume key matches.
-async fn find(hello: &Hello, about: &ClientInfo, shared: &ServerState) -> Option<ResumedSession> {
-    let resume = hello.resume.as_ref()?;
-    shared.hub.sessions.take(&resume.session, &resume.key, about.owner.as_deref(), HAND_OVER).await
+async fn find(hello: &Hello, about: &ClientInfo, shared: &ServerState) -> Result<Option<ResumedSession>, HelloRefusal> {
+    let Some(resume) = &hello.resume else { return Ok(None) };
+    let taken = shared.hub.sessions.take(&resume.session, &resume.key, about.owner.as_deref(), HAND_OVER).await;
+    taken.map_err(|StillMoving| {
+        // A new session in its place would lose the seats of the old one.
+        let why = "an earlier connection has not handed over the session yet; try again";
+        HelloRefusal(Refusal::new(ErrorCode::Limit, why).after_ms(AGAIN_MS), close::RATE)
+    })
 }
 
 /// Creates the data of a new session.
