@@ -88,12 +88,9 @@ impl SimulatedPlayer {
                     if let Some(end) = &resync.end {
                         ended.insert(resync.match_id.clone(), reason(&end.reason));
                     } else if !self.is_rated {
-                        // The match may continue from an earlier position.
-                        let lost = |(id, _, turn): &(String, u32, u32)| {
-                            *id == resync.match_id && resync.turn.as_ref().is_some_and(|now| *turn >= now.turn)
-                        };
-                        accepted.retain(|key, _| !lost(key));
-                        asked.retain(|(id, seat, turn, _)| !lost(&(id.clone(), *seat, *turn)));
+                        // The match may continue from an earlier position, where its turns come again.
+                        accepted.retain(|(id, ..), _| *id != resync.match_id);
+                        asked.retain(|(id, ..)| *id != resync.match_id);
                     }
                     if let Some(turn) = &resync.turn {
                         self.answer(&client, turn, &mut asked, &mut acts);
