@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use ludex_client::protocol::message::{Act, ClientMessage, Join, ServerMessage, TurnFrame};
 use ludex_client::protocol::record::Clock;
 use ludex_client::{Client, Error, Event, Events, Options};
@@ -48,18 +49,18 @@ type Key = (String, u32, u32, u32);
 
 impl SimulatedPlayer {
     pub async fn play(mut self) -> Played {
-        let (mut client, mut events) = self.join().await;
+        let (mut client, mut events, mut first) = self.join().await;
         let (mut ended, mut accepted) = (BTreeMap::new(), BTreeMap::new());
         let (mut asked, mut acts) = (BTreeSet::<Key>::new(), JoinSet::new());
         while ended.len() < self.count as usize || !acts.is_empty() {
             let message = tokio::select! {
-                event = events.next() => match event {
+                event = async { if let Some(event) = first.take() { Some(event) } else { events.next().await } } => match event {
                     Some(Event::Message(message)) => message,
                     Some(Event::Connected(welcome)) if welcome.resumed => continue,
                     // The session is lost: it was not on disk at a crash, so that its join was not either.
                     Some(Event::Connected(_)) => {
                         assert!(ended.is_empty() && !self.is_rated, "{}: a session is lost", self.name);
-                        (client, events) = self.join().await;
+                        (client, events, first) = self.join().await;
                         continue;
                     }
                     other => panic!("{}: {other:?}", self.name),
@@ -102,8 +103,9 @@ impl SimulatedPlayer {
         Played { name: self.name, is_rated: self.is_rated, count: self.count, ended, accepted }
     }
 
-    /// Connects and joins, again and again until it succeeds.
-    async fn join(&mut self) -> (Client, Events) {
+    /// Connects and joins, again and again until it succeeds. Returns the first event after the join, if it is known
+    /// already: earlier events may be of a session that was lost before the join.
+    async fn join(&mut self) -> (Client, Events, Option<Event>) {
         let (game, params) = self.game.split_once('(').unwrap_or((&self.game, ""));
         let mut join = Join { queue: self.queue.clone(), rated: self.is_rated, count: self.count, ..Join::new(game) };
         join.params = params
@@ -116,9 +118,14 @@ impl SimulatedPlayer {
         join.clock = Clock { move_ms: Some(MOVE.as_millis() as u64), ..Clock::default() };
         loop {
             let options = Options { local: Some(self.network.connector()), ..Options::default().agent(&self.name) };
-            if let Ok((client, events)) = Client::connect("simulation", options).await {
+            if let Ok((client, mut events)) = Client::connect("simulation", options).await {
                 match client.join(join.clone()).await {
-                    Ok(_) => return (client, events),
+                    Ok(_) => loop {
+                        match events.next().now_or_never().flatten() {
+                            Some(Event::Connected(_)) => {}
+                            first => return (client, events, first),
+                        }
+                    },
                     Err(Error::Refused(refusal)) => panic!("{}: {refusal:?}", self.name),
                     Err(_) => client.close().await,
                 }
