@@ -6,7 +6,7 @@ use ludex_gym::catalogue::Catalogue;
 use crate::config::Config;
 use crate::{limits, tls};
 
-/// Checks the settings of a server as far as possible without a store.
+/// Checks the settings of a server without opening the store.
 ///
 /// # Errors
 ///

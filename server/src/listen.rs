@@ -41,7 +41,8 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// Maximum time to wait at the start for a database that cannot be reached, and for the lease of another server.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Time after the end of `shutdown` after which a server that waits for its store stops. Opening a store takes less.
+/// Time in which a store is usually open. Only a server that waits longer answers clients without a store, or stops on
+/// `shutdown`.
 const OPENING: Duration = Duration::from_secs(2);
 
 /// Maximum time to wait of a standby: ten years.
@@ -134,9 +135,15 @@ async fn serve_until(
         is_stopped = true;
         tokio::time::sleep(OPENING).await;
     };
+    let answers = !patience(&config).is_zero();
+    let answer = async {
+        // Clients of a server that is about to be ready wait for it.
+        tokio::time::sleep(OPENING).await;
+        standby::answer(&listener, tls.as_ref()).await
+    };
     let store = tokio::select! {
         store = Store::open_with(&config.store, options) => store?,
-        never = standby::answer(&listener, tls.as_ref()) => match never {},
+        never = answer, if answers => match never {},
         () = leave => return Ok(()),
     };
     let local = listener.local_addr()?.ip().is_loopback();

@@ -125,7 +125,7 @@ impl Simulation {
         players
     }
 
-    /// Serves until the process crashes at a commit; without `commits`, for ever.
+    /// Serves until the process crashes at a commit; `None`: without an end.
     async fn live(&mut self, commits: Option<u32>) {
         let crashed = Arc::new(Notify::new());
         let (fate, crash) = (fates(SmallRng::seed_from_u64(self.rng.random()), commits), crashed.clone());

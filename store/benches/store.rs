@@ -1,23 +1,37 @@
-//! Benchmark of durable moves per second. As in rated matches, each of 64 concurrent writers waits
-//! for the commit of a move before it sends the next move.
+//! Benchmark of durable moves per second, on both engines in one run. As in rated matches, each of the concurrent writers
+//! waits for the commit of a move before it sends the next move.
 
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use ludex_store::{MatchRow, Store, Write};
-
-const WRITERS: u64 = 64;
+use ludex_store::testing::PostgresServer;
+use ludex_store::{MatchRow, Store, StoreLocation, Write};
+use tokio::runtime::Runtime;
 
 fn durable_moves(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     // Placed in the build directory, since /tmp is often in memory, where a sync costs nothing.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    let store = runtime.block_on(Store::open(folder.path())).expect("a store");
-    let mut group = criterion.benchmark_group("store");
+    let server = PostgresServer::start_in(env!("CARGO_TARGET_TMPDIR").as_ref());
+    let file = StoreLocation::in_folder(folder.path());
+    let database = server.as_ref().map(|server| server.database("bench"));
+    for (engine, location) in [("SQLite", Some(file)), ("PostgreSQL", database)] {
+        let Some(location) = location else { continue };
+        let store = runtime.block_on(Store::open(location)).expect("a store");
+        measure(criterion, engine, &runtime, &store);
+        runtime.block_on(store.close()).expect("the store closes");
+    }
+}
+
+fn measure(criterion: &mut Criterion, engine: &str, runtime: &Runtime, store: &Store) {
+    let mut group = criterion.benchmark_group(engine);
     group.throughput(Throughput::Elements(1)).measurement_time(Duration::from_secs(8));
-    for (name, writers, durable) in
-        [("durable moves, 64 writers", WRITERS, true), ("durable moves, 1 writer", 1, true), ("moves behind", 1, false)]
-    {
+    for (name, writers, durable) in [
+        ("durable moves, 512 writers", 512, true),
+        ("durable moves, 64 writers", 64, true),
+        ("durable moves, 1 writer", 1, true),
+        ("moves behind", 1, false),
+    ] {
         let mut games = 0;
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|moves| {
@@ -26,7 +40,7 @@ fn durable_moves(criterion: &mut Criterion) {
                     let ids: Vec<String> = (0..writers).map(|k| format!("m_{name}_{games}_{k}")).collect();
                     store.write(ids.iter().map(|id| start(id)).collect()).await.expect("the write succeeds");
                     let begun = Instant::now();
-                    let play = ids.iter().zip(0..).map(|(id, k)| play(&store, id, share(moves, writers, k), durable));
+                    let play = ids.iter().zip(0..).map(|(id, k)| play(store, id, share(moves, writers, k), durable));
                     futures_util::future::join_all(play).await;
                     store.flush().await.expect("no failed write");
                     begun.elapsed()
@@ -35,7 +49,6 @@ fn durable_moves(criterion: &mut Criterion) {
         });
     }
     group.finish();
-    runtime.block_on(store.close()).expect("the store closes");
 }
 
 /// Returns the number of moves that writer `k` of `writers` makes.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "`place` is the file, the directory or the database, and `why` the cause")]
 pub enum StoreError {
-    /// Text that is no location of a store.
+    /// Text without a known form of a location.
     #[error("expected the location of a store, got {got:?}; allowed: sqlite:PATH, postgres://USER@HOST/DATABASE")]
     Location {
         /// Text without the password.

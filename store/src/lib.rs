@@ -76,7 +76,7 @@ pub use rows::{
 pub use sqlite::permissions::restrict_new_files;
 pub use sqlite::{LOCK_FILE, Lock};
 pub use token::{BadHash, BadScope, Scopes, TokenHash};
-use writer::{Completion, PendingWrites, WriterChannels};
+use writer::{Completion, LeaseTime, PendingWrites, WriterChannels};
 
 /// Maximum time to wait until a server has created its store.
 const CREATION: Duration = Duration::from_secs(10);
@@ -133,6 +133,7 @@ struct Shared {
     behind: Arc<AtomicUsize>,
     /// Error after which nothing more is stored.
     lost: watch::Receiver<Option<StoreError>>,
+    lease: LeaseTime,
     /// Next number of each counter, by counter name; `None` in a store opened with [`open_shared`](Self::open_shared).
     counters: Option<Mutex<HashMap<String, u64>>>,
 }
@@ -215,9 +216,10 @@ impl Store {
         let (jobs, queue) = mpsc::channel(writer::QUEUE);
         let behind = Arc::new(AtomicUsize::new(0));
         let (lose, lost) = watch::channel(None);
-        let channels = WriterChannels { queue, behind: behind.clone(), lost: lose };
+        let lease = LeaseTime::default();
+        let channels = WriterChannels { queue, behind: behind.clone(), lost: lose, lease: lease.clone() };
         let reads = writer::spawn(open, commits, channels).await?;
-        Ok(Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, counters: None }) })
+        Ok(Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, lease, counters: None }) })
     }
 
     /// Starts the writer as a task of the current runtime.
@@ -227,9 +229,10 @@ impl Store {
         let behind = Arc::new(AtomicUsize::new(0));
         let (lose, lost) = watch::channel(None);
         let reads = engine.reads;
-        let channels = WriterChannels { queue, behind: behind.clone(), lost: lose };
+        let lease = LeaseTime::default();
+        let channels = WriterChannels { queue, behind: behind.clone(), lost: lose, lease: lease.clone() };
         tokio::spawn(writer::StoreWriter::new(engine.writes, commits, channels).run());
-        Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, counters: None }) }
+        Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, lease, counters: None }) }
     }
 
     /// Returns the handle with the counters that only an owner has.
@@ -244,6 +247,11 @@ impl Store {
     /// Returns the location of the store.
     pub fn location(&self) -> &StoreLocation {
         &self.shared.location
+    }
+
+    /// Returns false if another server may own the store by now: the last commit, which renews the lease, is too long ago.
+    pub fn holds_lease(&self) -> bool {
+        self.shared.lease.is_valid()
     }
 
     /// Returns the error after which this handle stores nothing more, once it occurs: [`StoreError::Lost`] or

@@ -20,7 +20,7 @@ const POSTGRES: [&str; 2] = ["postgres://", "postgresql://"];
 /// [`Display`]: fmt::Display
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreLocation {
-    /// Path of a database file. A lock file beside it excludes other owners.
+    /// Path of a database file. A lock file in its directory excludes other owners.
     Sqlite(PathBuf),
     /// Address of a PostgreSQL database, with its password.
     Postgres(String),

@@ -48,11 +48,20 @@ impl PostgresServer {
     ///
     /// If an installed server does not start.
     pub fn start() -> Option<Self> {
+        Self::start_in(&std::env::temp_dir())
+    }
+
+    /// Starts a server like [`start`](Self::start), with its data below `parent`, such as a folder on a disk.
+    ///
+    /// # Panics
+    ///
+    /// If an installed server does not start.
+    pub fn start_in(parent: &Path) -> Option<Self> {
         let Some(programs) = programs() else {
             eprintln!("SKIPPED: PostgreSQL is not installed (Debian: postgresql)");
             return None;
         };
-        let folder = tempfile::Builder::new().prefix("ludex-postgres-").tempdir().expect("a temporary folder");
+        let folder = tempfile::Builder::new().prefix("ludex-postgres-").tempdir_in(parent).expect("a temporary folder");
         let user = rustix::process::geteuid().is_root().then(|| ids_of(USER).expect("a user that is not root"));
         if let Some((uid, gid)) = user {
             std::os::unix::fs::chown(folder.path(), Some(uid), Some(gid)).expect("the folder of another user");

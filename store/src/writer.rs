@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::engine::{Engine, ReadPool, WriteConnection};
@@ -42,6 +43,22 @@ pub(super) enum Completion {
     Close(Ack),
 }
 
+/// Time until which no other server can own the store; `None` for a store whose ownership does not lapse.
+#[derive(Clone, Default)]
+pub(super) struct LeaseTime(Arc<Mutex<Option<Instant>>>);
+
+impl LeaseTime {
+    /// Returns true if the store still has this owner.
+    pub fn is_valid(&self) -> bool {
+        self.0.lock().is_none_or(|until| Instant::now() < until)
+    }
+
+    /// Notes a commit that was sent at `begun`. The margin of a third of the lease is for clocks that differ in speed.
+    fn renew(&self, begun: Instant, renewal: Option<Duration>) {
+        *self.0.lock() = renewal.map(|renewal| begun + 2 * renewal);
+    }
+}
+
 /// Channels between the handles of a store and its writer.
 pub(super) struct WriterChannels {
     pub queue: mpsc::Receiver<PendingWrites>,
@@ -49,6 +66,7 @@ pub(super) struct WriterChannels {
     pub behind: Arc<AtomicUsize>,
     /// Receives the error after which the writer stores nothing more.
     pub lost: watch::Sender<Option<StoreError>>,
+    pub lease: LeaseTime,
 }
 
 /// Opens a database and starts its writer on a thread of its own, so that the store does not depend on a caller's runtime.
@@ -79,6 +97,7 @@ pub(super) struct StoreWriter {
     commits: Commits,
     behind: Arc<AtomicUsize>,
     lost: watch::Sender<Option<StoreError>>,
+    lease: LeaseTime,
     /// Running matches with a lost log row. Their logs accept no later rows.
     broken: HashSet<String>,
     /// First failure of an asynchronous write since the last flush.
@@ -87,8 +106,9 @@ pub(super) struct StoreWriter {
 
 impl StoreWriter {
     pub fn new(writes: Box<dyn WriteConnection>, commits: Commits, channels: WriterChannels) -> Self {
-        let WriterChannels { queue, behind, lost } = channels;
-        StoreWriter { writes, queue, commits, behind, lost, broken: HashSet::new(), failed: None }
+        let WriterChannels { queue, behind, lost, lease } = channels;
+        lease.renew(Instant::now(), writes.renewal());
+        StoreWriter { writes, queue, commits, behind, lost, lease, broken: HashSet::new(), failed: None }
     }
 
     /// Stores the queued writes until the store is closed.
@@ -201,7 +221,11 @@ impl StoreWriter {
         if batch.is_empty() && self.writes.renewal().is_none() {
             return Ok(());
         }
+        let begun = Instant::now();
         let stored = self.writes.commit(&batch).await;
+        if stored.is_ok() {
+            self.lease.renew(begun, self.writes.renewal());
+        }
         if let Err(error) = &stored
             && error.is_final()
         {

@@ -51,6 +51,9 @@ pub(super) async fn ready(State((shared, _)): App) -> Answer {
     if shared.is_draining() {
         return probe(Some("the server is draining".to_owned()));
     }
+    if !shared.store.holds_lease() {
+        return probe(Some("the lease of the store has expired".to_owned()));
+    }
     let why = match tokio::time::timeout(STORE, shared.store.last_release()).await {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => {

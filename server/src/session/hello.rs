@@ -36,7 +36,7 @@ const TEXT_BYTES: usize = 200;
 /// Maximum time for an older connection to hand over the session to a newer one.
 const HAND_OVER: Duration = Duration::from_secs(5);
 
-/// Time in milliseconds after which a client may try again to resume a session that was not handed over.
+/// Time in milliseconds after which a refused client may try again.
 const AGAIN_MS: u32 = 1_000;
 
 /// State of a connection after the handshake.
@@ -146,6 +146,7 @@ async fn welcome<S: Io>(
         let why = "limit of connections without a token reached; try again later";
         return Err(HelloRefusal(Refusal::new(ErrorCode::Limit, why), close::RATE));
     }
+    check_lease(shared)?;
     let found = find(&hello, &about, shared).await?;
     let resumed = found.is_some();
     wire.welcome(Duration::from_millis(shared.limits.write_stall_ms));
@@ -199,6 +200,8 @@ async fn welcome<S: Io>(
         matches: player.seats().await,
         joins: player.joins(),
     };
+    // A paused process may have lost the store meanwhile.
+    check_lease(shared)?;
     let bytes = wire.encoding.encode_server(Some(id), &ServerMessage::Welcome(Box::new(welcome)));
     let bytes = bytes.map_err(|e| HelloRefusal::of(ErrorCode::Internal, e.to_string()))?;
     player.online();
@@ -242,6 +245,15 @@ async fn find(hello: &Hello, about: &ClientInfo, shared: &ServerState) -> Result
         let why = "an earlier connection has not handed over the session yet; try again";
         HelloRefusal(Refusal::new(ErrorCode::Limit, why).after_ms(AGAIN_MS), close::RATE)
     })
+}
+
+/// Refuses clients while another server may own the store, and so the sessions in it.
+fn check_lease(shared: &ServerState) -> Result<(), HelloRefusal> {
+    if shared.store.holds_lease() {
+        return Ok(());
+    }
+    let why = "the lease of the store has expired; try again";
+    Err(HelloRefusal(Refusal::new(ErrorCode::Limit, why).after_ms(AGAIN_MS), close::RATE))
 }
 
 /// Creates the data of a new session.
