@@ -13,9 +13,9 @@ use crate::{Lock, StoreError, StoreLocation};
 pub struct StoreSnapshot(Snapshot);
 
 enum Snapshot {
-    Sqlite(SqliteSnapshot),
+    Sqlite(Box<SqliteSnapshot>),
     #[cfg(feature = "postgres")]
-    Postgres(postgres::PostgresSnapshot),
+    Postgres(Box<postgres::PostgresSnapshot>),
 }
 
 impl StoreSnapshot {
@@ -30,10 +30,10 @@ impl StoreSnapshot {
     /// For PostgreSQL in an asynchronous context.
     pub fn take(location: &StoreLocation) -> Result<Self, StoreError> {
         match location {
-            StoreLocation::Sqlite(path) => Ok(StoreSnapshot(Snapshot::Sqlite(SqliteSnapshot::take(path)?))),
+            StoreLocation::Sqlite(path) => Ok(StoreSnapshot(Snapshot::Sqlite(SqliteSnapshot::take(path)?.into()))),
             #[cfg(feature = "postgres")]
             StoreLocation::Postgres(url) => {
-                Ok(StoreSnapshot(Snapshot::Postgres(postgres::PostgresSnapshot::take(url)?)))
+                Ok(StoreSnapshot(Snapshot::Postgres(postgres::PostgresSnapshot::take(url)?.into())))
             }
             #[cfg(not(feature = "postgres"))]
             StoreLocation::Postgres(_) => Err(StoreError::Unsupported { place: location.to_string() }),

@@ -106,11 +106,10 @@ fn snapshot_of_a_database_excludes_later_commits() {
         store
     });
     let mut snapshot = StoreSnapshot::take(&database).unwrap();
-    let mut later = runtime.block_on(async {
-        let mut later = store.submit(vec![start("m_2")]).await.unwrap();
+    let mut later = runtime.block_on(store.submit(vec![start("m_2")])).unwrap();
+    runtime.block_on(async {
         let waited = tokio::time::timeout(Duration::from_millis(300), &mut later).await;
         assert!(waited.is_err(), "a commit during the lock");
-        later
     });
     snapshot.release().unwrap();
     runtime.block_on(&mut later).unwrap();
