@@ -14,7 +14,7 @@ impl<T> Live<T> {
         self.0.read().clone()
     }
 
-    /// Replaces the value.
+    /// Replaces the value for all later readers.
     pub fn set(&self, value: T) {
         *self.0.write() = Arc::new(value);
     }

@@ -45,7 +45,7 @@ const BEHIND: Duration = Duration::from_secs(5);
 /// Crashes of a server in one simulation.
 const CRASHES: usize = 3;
 
-/// Runs `seeds` simulations.
+/// Runs a simulation for each seed, and panics at the first fault.
 fn simulate(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();

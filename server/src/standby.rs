@@ -53,7 +53,7 @@ async fn connection(stream: TcpStream, tls: Option<TlsAcceptor>) {
     }
 }
 
-/// Answers one request.
+/// Answers the first request of a connection, and closes it.
 async fn serve(io: impl AsyncRead + AsyncWrite + Unpin) {
     let service = service_fn(async |request: Request<Incoming>| Ok::<_, Infallible>(reply(&request)));
     let served = http1::Builder::new()

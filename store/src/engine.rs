@@ -23,7 +23,7 @@ pub(crate) enum Access {
     Beside,
 }
 
-/// Open database.
+/// Database that is open for writes and reads.
 pub(crate) struct Engine {
     pub(crate) writes: Box<dyn WriteConnection>,
     pub(crate) reads: Arc<dyn ReadPool>,
@@ -61,7 +61,7 @@ pub(crate) trait WriteConnection: Send {
     fn close(self: Box<Self>) -> Boxed<'static, ()>;
 }
 
-/// Connections for reads.
+/// Pool of connections for reads, which never wait for the writer.
 pub(crate) trait ReadPool: Send + Sync {
     /// Returns the rows of each query, all from one snapshot of the data.
     fn read(&self, queries: Vec<Query>) -> Boxed<'_, Result<Vec<Vec<Row>>, StoreError>>;

@@ -213,26 +213,29 @@ impl Store {
         commits: Commits,
         open: impl AsyncFnOnce() -> Result<Engine, StoreError> + Send + 'static,
     ) -> Result<Self, StoreError> {
+        let (channels, handle) = Self::channels(location);
+        Ok(handle(writer::spawn(open, commits, channels).await?))
+    }
+
+    /// Returns the channels of a writer, and the function that creates the handle of its store.
+    fn channels(location: StoreLocation) -> (WriterChannels, impl FnOnce(Arc<dyn ReadPool>) -> Self) {
         let (jobs, queue) = mpsc::channel(writer::QUEUE);
         let behind = Arc::new(AtomicUsize::new(0));
         let (lose, lost) = watch::channel(None);
         let lease = LeaseTime::default();
         let channels = WriterChannels { queue, behind: behind.clone(), lost: lose, lease: lease.clone() };
-        let reads = writer::spawn(open, commits, channels).await?;
-        Ok(Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, lease, counters: None }) })
+        let handle =
+            |reads| Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, lease, counters: None }) };
+        (channels, handle)
     }
 
     /// Starts the writer as a task of the current runtime.
     #[cfg(feature = "testing")]
     fn start_here(location: StoreLocation, commits: Commits, engine: Engine) -> Self {
-        let (jobs, queue) = mpsc::channel(writer::QUEUE);
-        let behind = Arc::new(AtomicUsize::new(0));
-        let (lose, lost) = watch::channel(None);
-        let reads = engine.reads;
-        let lease = LeaseTime::default();
-        let channels = WriterChannels { queue, behind: behind.clone(), lost: lose, lease: lease.clone() };
-        tokio::spawn(writer::StoreWriter::new(engine.writes, commits, channels).run());
-        Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, lease, counters: None }) }
+        let (channels, handle) = Self::channels(location);
+        let Engine { writes, reads } = engine;
+        tokio::spawn(writer::StoreWriter::new(writes, commits, channels, Instant::now()).run());
+        handle(reads)
     }
 
     /// Returns the handle with the counters that only an owner has.

@@ -80,12 +80,14 @@ pub(super) async fn spawn(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(io)?;
     let (opened, result) = oneshot::channel();
     let work = async move || {
+        // The lease runs from a moment after this one.
+        let begun = Instant::now();
         let Engine { writes, reads } = match open().await {
             Ok(engine) => engine,
             Err(error) => return tell(opened, Err(error)),
         };
         tell(opened, Ok(reads));
-        StoreWriter::new(writes, commits, channels).run().await;
+        StoreWriter::new(writes, commits, channels, begun).run().await;
     };
     std::thread::Builder::new().name("ludex-store".to_owned()).spawn(move || runtime.block_on(work())).map_err(io)?;
     result.await.unwrap_or(Err(StoreError::Closed))
@@ -105,9 +107,10 @@ pub(super) struct StoreWriter {
 }
 
 impl StoreWriter {
-    pub fn new(writes: Box<dyn WriteConnection>, commits: Commits, channels: WriterChannels) -> Self {
+    /// Creates the writer of a store whose opening began at `begun`.
+    pub fn new(writes: Box<dyn WriteConnection>, commits: Commits, channels: WriterChannels, begun: Instant) -> Self {
         let WriterChannels { queue, behind, lost, lease } = channels;
-        lease.renew(Instant::now(), writes.renewal());
+        lease.renew(begun, writes.renewal());
         StoreWriter { writes, queue, commits, behind, lost, lease, broken: HashSet::new(), failed: None }
     }
 

@@ -36,7 +36,7 @@ impl SimulatedNetwork {
         self.0.lock().server = Some(server);
     }
 
-    /// Refuses new connections.
+    /// Refuses new connections until the next server is there.
     pub fn disconnect(&self) {
         self.0.lock().server = None;
     }

@@ -24,7 +24,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 const UNACKNOWLEDGED: Duration = Duration::from_secs(5);
 
 /// Settings of each session. The server ends a transaction whose client does not continue it.
-const SESSION: &str = "SET idle_in_transaction_session_timeout = '5s'; SET timezone = 'UTC'";
+const SESSION: &str = "SET idle_in_transaction_session_timeout = '5s'";
 
 /// Address of a database.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ impl Address {
         Ok(Address { config, tls, runtime: Handle::current(), place })
     }
 
-    /// Opens a connection.
+    /// Opens a connection to the first host that accepts writes.
     pub(super) async fn connect(&self) -> Result<Link, tokio_postgres::Error> {
         let (config, tls) = (self.config.clone(), self.tls.clone());
         // In the runtime that polls the connection, whichever runtime the caller uses.
