@@ -38,6 +38,7 @@
 //!     run_time: std::time::Duration::from_secs(3_600),
 //!     seasons: Live::default(),
 //!     ladders: Vec::new(),
+//!     urls: Arc::default(),
 //! };
 //! let (store, compute) = (Store::open(data).await?, Compute::new(1)?);
 //! let hub = Hub::new(store.clone(), config, compute, Arc::new(Metrics::new()?), 1).await?;
@@ -69,6 +70,7 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "rows and fields have descriptive names; the crate is internal to the project")]
 
+pub mod cells;
 mod clock;
 pub mod consent;
 pub mod frame;

@@ -17,6 +17,6 @@ mod server_agents;
 mod spectators;
 
 pub use hub::{Hub, HubConfig};
-pub use hub::{MatchReplay, fresh_id, storage_failure, stored_end};
+pub use hub::{MatchReplay, storage_failure, stored_end};
 pub use plan::AgentOptions;
 pub use run_observer::RunObserver;

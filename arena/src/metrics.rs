@@ -247,7 +247,8 @@ pub fn owners(accounts: &[Arc<Account>]) -> String {
         for resource in Resource::ALL {
             let labels = vec![Label::new("owner", account.name.to_string()), Label::new("of", resource.name())];
             let gauge = recorder.register_gauge(&Key::from_parts(OWNER_HELD, labels), &METADATA);
-            gauge.set(f64::from(account.used(resource)));
+            // An owner has an account in each cell.
+            gauge.increment(f64::from(account.used(resource)));
         }
     }
     recorder.handle().render()

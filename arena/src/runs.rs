@@ -14,6 +14,7 @@ mod organise;
 mod queries;
 mod season;
 mod server_executor;
+mod stored_folder;
 #[cfg(test)]
 mod tests;
 
@@ -55,6 +56,8 @@ pub struct Runs {
     halted: AtomicBool,
     /// Lock held during an enrolment, so that two agents cannot create the same run.
     enrolling: tokio::sync::Mutex<()>,
+    /// Lock held while the folder of a finished run is written.
+    writing_folder: tokio::sync::Mutex<()>,
 }
 
 impl Runs {
@@ -71,6 +74,7 @@ impl Runs {
             consents: Mutex::default(),
             halted: AtomicBool::new(false),
             enrolling: tokio::sync::Mutex::default(),
+            writing_folder: tokio::sync::Mutex::default(),
         });
         runs.hub.set_run_observer(runs.me.clone());
         runs

@@ -1,6 +1,7 @@
 //! Error codes, the `error` message, and the close codes of connections.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -83,6 +84,8 @@ pub enum ErrorCode {
     MatchOver,
     /// The server is shutting down and accepts no new work.
     Draining,
+    /// Another cell of the server serves the request; `moved` has its URL.
+    Moved,
     /// Internal failure of the server, not caused by the client.
     Internal,
 }
@@ -144,7 +147,7 @@ pub struct Refusal {
     pub retry: bool,
     /// Time to wait before a retry, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after_ms: Option<u32>,
+    pub after_ms: Option<NonZeroU32>,
     /// Path of the invalid field, e.g. `agent.name` or `views[1]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Box<str>>,
@@ -163,6 +166,19 @@ pub struct Refusal {
     /// Issues found in the document.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<Issue>,
+    /// Cell that serves the request, with the code `moved`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Box<MovedTo>>,
+}
+
+/// Cell of a server that serves a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MovedTo {
+    /// URL of the cell.
+    pub at: String,
+    /// Number of the cell.
+    pub cell: u32,
 }
 
 /// An issue at one location of a document.
@@ -223,7 +239,15 @@ impl Refusal {
             allowed: None,
             nearest: None,
             issues: Vec::new(),
+            moved: None,
         }
+    }
+
+    /// Creates the refusal of a request that the cell number `cell` serves at the URL `at`.
+    pub fn moved(cell: u32, at: &str) -> Self {
+        let message = format!("expected a session of cell {cell}; connect to {at} and send the request there");
+        let moved = Some(Box::new(MovedTo { at: at.to_owned(), cell }));
+        Refusal { moved, ..Refusal::new(ErrorCode::Moved, message) }
     }
 
     /// Creates the refusal of an unknown name, with the allowed names and the most similar allowed name. `what` is the
@@ -277,7 +301,7 @@ impl Refusal {
 
     /// Sets the time before a retry, in milliseconds, and sets `retry` to true.
     pub fn after_ms(mut self, ms: u32) -> Self {
-        self.after_ms = Some(ms);
+        self.after_ms = NonZeroU32::new(ms);
         self.retry = true;
         self
     }
@@ -390,9 +414,11 @@ pub mod close {
     pub const RATE: Close = Close { code: 4004, name: "rate", resume: ResumeRule::Later };
     /// No message for `limits.idle_ms` on a connection without seats and environments.
     pub const IDLE: Close = Close { code: 4005, name: "idle", resume: ResumeRule::No };
+    /// Another cell has the session; the error before names its URL.
+    pub const MOVED: Close = Close { code: 4006, name: "moved", resume: ResumeRule::Yes };
 
     /// All close codes, ascending.
-    pub const ALL: [Close; 12] = [
+    pub const ALL: [Close; 13] = [
         NORMAL,
         GOING_AWAY,
         UNSUPPORTED,
@@ -405,6 +431,7 @@ pub mod close {
         TOO_SLOW,
         RATE,
         IDLE,
+        MOVED,
     ];
 
     /// Returns the definition of a close code; `None` if the protocol does not define the code.

@@ -29,6 +29,10 @@ pub struct Config {
     pub standby: bool,
     /// True to accept a PostgreSQL server that may lose acknowledged moves.
     pub allow_async_replication: bool,
+    /// Number of cells of a PostgreSQL store; `None` for those that it has, or one. It can grow only while the store is idle.
+    pub cells: Option<u32>,
+    /// URL at which clients reach this server, if its store has several cells; `None` for the address of the listener.
+    pub advertise: Option<String>,
     /// Number of threads that serve connections, at least 1; the compute pool has the same number.
     pub workers: usize,
     pub limits: Limits,
@@ -101,6 +105,8 @@ impl Config {
             data,
             standby: false,
             allow_async_replication: false,
+            cells: None,
+            advertise: None,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: Limits::default(),
             limit_loopback: false,

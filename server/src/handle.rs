@@ -6,32 +6,33 @@ use ludex_arena::live::Live;
 use ludex_arena::runs::Runs;
 use tokio_rustls::TlsAcceptor;
 
+use crate::cells::OwnedCells;
 use crate::check::check;
 use crate::config::Config;
 use crate::http::STUCK;
 use crate::server_state::ServerState;
 use crate::tls;
 
-/// State and certificates of the connections that open before the next reload.
-pub(crate) struct Generation {
-    pub state: Arc<ServerState>,
-    pub tls: Option<TlsAcceptor>,
+/// Cells and certificates for new connections.
+pub(crate) struct Listening {
+    pub cells: Arc<OwnedCells<ServerState>>,
+    pub tls: Live<Option<TlsAcceptor>>,
 }
 
 /// Handle of a running server. The handle does not keep the server running.
 #[derive(Clone)]
 pub struct ServerHandle {
-    current: Weak<Live<Generation>>,
+    listening: Weak<Listening>,
 }
 
 impl ServerHandle {
-    pub(crate) fn new(current: &Arc<Live<Generation>>) -> Self {
-        ServerHandle { current: Arc::downgrade(current) }
+    pub(crate) fn new(listening: &Arc<Listening>) -> Self {
+        ServerHandle { listening: Arc::downgrade(listening) }
     }
 
-    /// Returns the runs and their match plane; `None` if the server has stopped.
+    /// Returns the runs and the match plane of the server's first cell; `None` if the server has stopped.
     pub fn runs(&self) -> Option<Arc<Runs>> {
-        Some(self.current.upgrade()?.get().state.runs.clone())
+        Some(self.listening.upgrade()?.cells.first()?.runs.clone())
     }
 
     /// Applies the certificates, limits, agents and seasons of a configuration; its other settings are ignored. Open
@@ -43,16 +44,18 @@ impl ServerHandle {
     pub fn reload(&self, config: &Config) -> anyhow::Result<()> {
         check(config)?;
         let acceptor = config.tls.as_ref().map(tls::acceptor).transpose()?;
-        let current = self.current.upgrade().ok_or_else(|| anyhow::anyhow!("the server has stopped"))?;
-        let now = current.get();
-        let tls = now.tls.as_ref().map(|before| acceptor.unwrap_or_else(|| before.clone()));
-        current.set(Generation { state: Arc::new(now.state.reloaded(config)), tls });
+        let listening = self.listening.upgrade().ok_or_else(|| anyhow::anyhow!("the server has stopped"))?;
+        if let (Some(acceptor), Some(_)) = (acceptor, &*listening.tls.get()) {
+            listening.tls.set(Some(acceptor));
+        }
+        listening.cells.replace(|state| state.reloaded(config));
         Ok(())
     }
 
     /// Returns true if all threads that serve connections make progress, as `/healthz` reports.
     pub fn makes_progress(&self) -> bool {
-        let silence = self.current.upgrade().map(|current| current.get().state.workers.longest_silence());
+        let first = self.listening.upgrade().and_then(|listening| listening.cells.first());
+        let silence = first.map(|state| state.workers.longest_silence());
         silence.is_some_and(|silence| silence < STUCK)
     }
 }

@@ -3,6 +3,7 @@
 mod access;
 mod access_log;
 mod admission;
+mod cell;
 mod client_address;
 mod games;
 mod guard;
@@ -40,6 +41,7 @@ use ludex_protocol::{Encoding, ErrorCode, Refusal};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use self::access_log::AccessLine;
+use self::cell::ServingCell;
 use self::client_address::client_address;
 use self::guard::GuardRejection;
 pub(crate) use self::health::STUCK;
@@ -66,11 +68,16 @@ where
     S: session::Io + Send + 'static,
 {
     let (programs, people, through_door) = (LastRoutes::default(), LastRoutes::default(), LastRoutes::default());
-    let opened: Cell<Option<(OnUpgrade, Encoding, Peer)>> = Cell::new(None);
+    let opened: Cell<Option<Upgrade>> = Cell::new(None);
     let service = service_fn(|mut request: Request<Incoming>| {
         let ip = client_address(peer.ip, request.headers(), &shared.config.trusted_proxies);
         let peer = Peer { ip, ..peer.clone() };
         let (started, line) = (Instant::now(), AccessLine::of(&request, &peer, &shared));
+        let (shared, elsewhere) = match cell::select(&mut request, &shared) {
+            ServingCell::Here(state) => (state, None),
+            ServingCell::Elsewhere(cell) => (shared.clone(), Some(cell)),
+        };
+        let number = shared.hub.cell().number();
         let door = shared.config.doors.iter().find(|door| door.has(request.uri().path()));
         let body = match door {
             Some(door) => door.body_bytes,
@@ -87,11 +94,13 @@ where
             let accepted = accepted.map_err(|refused| refuse(refused, &request, &peer, &shared));
             accepted.map(|(encoding, answer)| {
                 let peer = Peer { bearer: token::of(request.headers()), ..peer.clone() };
-                opened.set(Some((hyper::upgrade::on(&mut request), encoding, peer)));
+                let (socket, shared) = (hyper::upgrade::on(&mut request), shared.clone());
+                opened.set(Some(Upgrade { socket, encoding, peer, shared, cell: elsewhere.unwrap_or(number) }));
                 answer
             })
         });
         let prefix = door.map(|door| door.prefix);
+        let upgrade = upgrade.or_else(|| elsewhere.map(|cell| Ok(cell::elsewhere(cell, request.uri(), &shared))));
         let served = match upgrade {
             Some(answer) => {
                 Either::Left(Either::Left(ready(Ok::<_, Infallible>(answer.unwrap_or_else(|refusal| refusal)))))
@@ -99,13 +108,13 @@ where
             None => {
                 let api = || json_api::routes(shared.clone(), peer.clone());
                 let routes = match door {
-                    Some(door) => through_door.of((door.prefix, ip), || {
+                    Some(door) => through_door.of((door.prefix, ip, number), || {
                         (door.routes)(local::connector(local_streams.clone(), peer.clone(), shared.clone()))
                     }),
                     None if site::is_for_people(request.headers()) => {
-                        people.of(("", ip), || site::routes(shared.clone(), peer.clone(), api()))
+                        people.of(("", ip, number), || site::routes(shared.clone(), peer.clone(), api()))
                     }
-                    None => programs.of(("", ip), api),
+                    None => programs.of(("", ip, number), api),
                 };
                 match door.is_some() && says(request.headers(), header::UPGRADE, "websocket") {
                     true => Either::Left(Either::Right(door_socket(request, routes))),
@@ -125,8 +134,7 @@ where
     if let Err(e) = served {
         tracing::debug!(ip = %peer.ip, error = %e, "HTTP connection failed");
     }
-    let (upgraded, encoding, peer) = opened.take()?;
-    Some(Box::pin(socket::<S>(upgraded, encoding, peer, shared.clone())))
+    Some(Box::pin(socket::<S>(opened.take()?)))
 }
 
 /// Counts a request once its response is known, and logs the request if the server has an access log. `prefix` is that
@@ -148,12 +156,23 @@ async fn observed(
     })
 }
 
+/// WebSocket that a request opens.
+struct Upgrade {
+    socket: OnUpgrade,
+    encoding: Encoding,
+    peer: Peer,
+    shared: Arc<ServerState>,
+    /// Number of the cell that the request names.
+    cell: u32,
+}
+
 /// Serves a WebSocket after the HTTP upgrade.
-async fn socket<S>(upgraded: OnUpgrade, encoding: Encoding, peer: Peer, shared: Arc<ServerState>)
+async fn socket<S>(upgrade: Upgrade)
 where
     S: session::Io + Send + 'static,
 {
-    let upgraded = match upgraded.await {
+    let Upgrade { socket, encoding, peer, shared, cell } = upgrade;
+    let upgraded = match socket.await {
         Ok(upgraded) => upgraded,
         Err(e) => return tracing::debug!(ip = %peer.ip, error = %e, "WebSocket upgrade failed"),
     };
@@ -163,7 +182,7 @@ where
     };
     shared.metrics.connections.increment(1.0);
     let wire = ServerSocket::new(parts.io.into_inner(), parts.read_buf.to_vec(), encoding, &shared.limits).await;
-    session::serve(wire, peer, shared.clone()).await;
+    session::serve(wire, peer, shared.clone(), cell).await;
     shared.metrics.connections.decrement(1.0);
 }
 
@@ -174,8 +193,8 @@ type Answer = Response<Body>;
 #[derive(Default)]
 struct LastRoutes(RefCell<Option<(RoutesKey, TowerToHyperService<Router>)>>);
 
-/// Prefix of a door, or nothing for the server's own routes, and address of the client.
-type RoutesKey = (&'static str, IpAddr);
+/// Prefix of a door, or nothing for the server's own routes, address of the client, and number of the cell.
+type RoutesKey = (&'static str, IpAddr, u32);
 
 impl LastRoutes {
     fn of(&self, key: RoutesKey, create: impl FnOnce() -> Router) -> TowerToHyperService<Router> {

@@ -29,6 +29,8 @@
 
 pub mod auth;
 pub mod backup;
+mod balance;
+mod cells;
 mod check;
 pub mod config;
 mod connection_limits;
@@ -45,6 +47,7 @@ mod ratings;
 mod registration;
 mod response_body;
 pub mod retention;
+mod running_cell;
 mod server_state;
 mod session;
 #[cfg(test)]

@@ -11,29 +11,28 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use ludex_protocol::error::close;
 use ludex_protocol::message::Draining;
 use ludex_store::snapshot::reserve;
 use ludex_store::{Store, StoreLocation, StoreOptions, restrict_new_files};
 use tokio::io::DuplexStream;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
 
+use crate::balance::balance;
 use crate::check::check;
 use crate::config::{Config, RegistrationMode};
-use crate::handle::{Generation, ServerHandle};
+use crate::handle::{Listening, ServerHandle};
 use crate::http;
-use crate::operators;
 use crate::peer::Peer;
-use crate::retention;
+use crate::running_cell::{CellHost, RunningCell, WorkerTask};
 use crate::server_state::ServerState;
 use crate::standby;
 use crate::tls;
-use ludex_arena::live::Live;
 use ludex_arena::metrics::Metrics;
 use ludex_arena::runs::Runs;
 use ludex_arena::sessions::Control;
+use ludex_arena::stall_monitor::WorkerMonitors;
 
 /// Maximum time for clients to disconnect after the server has closed their connections.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -123,10 +122,13 @@ async fn serve_until(
     let metrics = Metrics::new()?;
     // The lock of a store in the folder serves for the folder too.
     let _lock = (!config.store.is_in(&config.data)).then(|| reserve(&config.data)).transpose()?;
+    let address = listener.local_addr()?;
     let options = StoreOptions {
         commits: metrics.commits.clone(),
         patience: patience(&config),
         allow_async_replication: config.allow_async_replication,
+        cells: config.cells,
+        at: config.advertise.clone().unwrap_or_else(|| format!("{}://{address}", scheme(&config))),
         ..StoreOptions::default()
     };
     let (mut shutdown, mut is_stopped) = (shutdown, false);
@@ -142,39 +144,37 @@ async fn serve_until(
         standby::answer(&listener, tls.as_ref()).await
     };
     let store = tokio::select! {
-        store = Store::open_with(&config.store, options) => store?,
+        store = Store::open_with(&config.store, options.clone()) => store?,
         never = answer, if answers => match never {},
         () = leave => return Ok(()),
     };
-    let local = listener.local_addr()?.ip().is_loopback();
+    anyhow::ensure!(
+        store.cell().count() == 1 || config.advertise.is_some() || !address.ip().is_unspecified(),
+        "advertise: expected the URL of this server for clients of other servers, got none"
+    );
+    let local = address.ip().is_loopback();
     let tokens = store.has_tokens().await? || config.registration == Some(RegistrationMode::Open);
     let open_to_all = (!local).then_some(warnings(config.tls.is_some(), tokens));
     open_to_all.into_iter().flatten().for_each(|warning| tracing::warn!("{warning}"));
     let shared = Arc::new(ServerState::new(config, store, metrics).await?);
-    let back = shared.hub.restore().await?;
-    shared.runs.clone().resume_runs().await?;
-    if back > 0 {
-        tracing::info!(matches = back, "matches restored");
-    }
-    let current = Arc::new(Live::from(Generation { state: shared.clone(), tls }));
-    let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, &current, local));
+    let listening = Arc::new(Listening { cells: shared.cells.clone(), tls: tls.into() });
+    let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, &listening, local));
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
-    ready(ServerHandle::new(&current))?;
-    tokio::spawn(operators::watch(Arc::downgrade(&shared)));
-    let hub = &shared.hub;
-    let watch = [
-        tokio::spawn(shared.runs.clone().watch_runs()),
-        tokio::spawn(hub.clone().watch_ladders()),
-        tokio::spawn(hub.clone().watch_ended()),
-        tokio::spawn(retention::watch(Arc::downgrade(&shared))),
-    ];
+    let (lose, mut failed) = mpsc::unbounded_channel();
+    let host = CellHost { workers: workers.iter().map(|worker| worker.tasks.clone()).collect(), lost: lose };
+    let running = Arc::new(Mutex::new(vec![RunningCell::start(shared.clone(), &host).await?]));
+    ready(ServerHandle::new(&listening))?;
+    let balancing = (shared.hub.cell().count() > 1).then(|| {
+        let options = StoreOptions { patience: Duration::ZERO, ..options };
+        tokio::spawn(balance(shared.cells.clone(), running.clone(), host, options))
+    });
     let mut lost = None;
     {
-        let mut failed = pin!(shared.store.wait_until_lost());
         let mut told = pin!(async {
             if !is_stopped {
                 shutdown.await;
             }
+            balancing.iter().for_each(tokio::task::JoinHandle::abort);
             drain(&shared).await;
             // Stops all jobs. The searches of matches are repeated after the restart.
             shared.gym.compute.stop();
@@ -189,8 +189,8 @@ async fn serve_until(
                 }
                 () = told.as_mut() => break,
                 // Another server may own the store already, so that nothing may be shown any more.
-                error = failed.as_mut() => {
-                    lost = Some(error);
+                error = failed.recv() => {
+                    lost = error;
                     break;
                 }
             };
@@ -208,14 +208,21 @@ async fn serve_until(
             }
         }
     }
-    watch.iter().for_each(tokio::task::JoinHandle::abort);
-    shared.hub.sessions.broadcast(|| Control::Close(close::RESTART));
+    // Ends before the workers do, whose channels it holds.
+    if let Some(balancing) = balancing {
+        balancing.abort();
+        let _ = balancing.await;
+    }
+    let running = std::mem::take(&mut *running.lock().await);
+    running.iter().for_each(RunningCell::close_connections);
     let ended = tokio::task::spawn_blocking(move || workers.into_iter().try_for_each(Worker::join));
     ended.await.context("waiting for the workers failed")??;
-    shared.hub.settle().await;
-    shared.hub.close_ladders().await;
+    shared.cells.clear();
     shared.gym.compute.close().await;
-    let closed = shared.store.clone().close().await;
+    let mut closed = Ok(());
+    for cell in running {
+        closed = closed.and(cell.close().await);
+    }
     match lost {
         Some(error) => Err(error.into()),
         None => Ok(closed?),
@@ -265,6 +272,11 @@ fn patience(config: &Config) -> Duration {
     }
 }
 
+/// Returns the scheme of the server's WebSocket URL.
+fn scheme(config: &Config) -> &'static str {
+    if config.tls.is_some() { "wss" } else { "ws" }
+}
+
 /// Returns warnings for the operator of a server that other machines can reach.
 fn warnings(tls: bool, tokens: bool) -> impl Iterator<Item = &'static str> {
     let clear = "server is reachable from other machines without TLS, so tokens are sent unencrypted; \
@@ -275,43 +287,44 @@ fn warnings(tls: bool, tokens: bool) -> impl Iterator<Item = &'static str> {
 
 /// Refuses new environments and matches. Returns when the running matches have ended or the drain time is over.
 async fn drain(shared: &ServerState) {
-    shared.drain();
-    let until_ms = shared.now_ms() + shared.config.drain.as_millis() as u64;
-    shared.hub.sessions.broadcast(|| Control::Drain(Draining { until_ms, resume: true }));
-    if tokio::time::timeout(shared.config.drain, shared.hub.idle()).await.is_err() {
+    let cells = shared.cells.all();
+    for state in cells.values() {
+        state.drain();
+        let until_ms = state.now_ms() + shared.config.drain.as_millis() as u64;
+        state.hub.sessions.broadcast(|| Control::Drain(Draining { until_ms, resume: true }));
+    }
+    let idle = futures_util::future::join_all(cells.values().map(|state| state.hub.idle()));
+    if tokio::time::timeout(shared.config.drain, idle).await.is_err() {
         tracing::info!("drain timed out; matches resume after the restart");
     }
 }
 
-/// Settings and state of new connections.
-type Current = Arc<Live<Generation>>;
-
 /// Worker thread that serves connections.
 struct Worker {
-    streams: mpsc::UnboundedSender<(TcpStream, SocketAddr)>,
+    tasks: mpsc::UnboundedSender<WorkerTask>,
     load: Arc<AtomicUsize>,
     thread: JoinHandle<()>,
 }
 
 impl Worker {
-    fn start(k: usize, shared: &Arc<ServerState>, current: &Current, local: bool) -> anyhow::Result<Self> {
-        let (streams, incoming) = mpsc::unbounded_channel();
+    fn start(k: usize, shared: &Arc<ServerState>, listening: &Arc<Listening>, local: bool) -> anyhow::Result<Self> {
+        let (tasks, incoming) = mpsc::unbounded_channel();
         let load = Arc::new(AtomicUsize::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (shared, current, busy) = (shared.clone(), current.clone(), load.clone());
-        let work = move || LocalSet::new().block_on(&runtime, serve(k, incoming, shared, current, local, busy));
+        let (monitors, listening, busy) = (shared.workers.clone(), listening.clone(), load.clone());
+        let work = move || LocalSet::new().block_on(&runtime, serve(k, incoming, monitors, listening, local, busy));
         let thread = std::thread::Builder::new().name(format!("worker-{k}")).spawn(work)?;
-        Ok(Worker { streams, load, thread })
+        Ok(Worker { tasks, load, thread })
     }
 
     fn take(&self, stream: TcpStream, peer: SocketAddr) {
         self.load.fetch_add(1, Ordering::Relaxed);
         // A closed channel means that the worker panicked, which its join handle reports.
-        let _ = self.streams.send((stream, peer));
+        let _ = self.tasks.send(WorkerTask::Connection(stream, peer));
     }
 
     fn join(self) -> anyhow::Result<()> {
-        drop(self.streams);
+        drop(self.tasks);
         self.thread.join().map_err(|_| anyhow::anyhow!("worker panicked"))
     }
 }
@@ -327,30 +340,37 @@ impl Drop for Load {
 
 async fn serve(
     index: usize,
-    mut incoming: mpsc::UnboundedReceiver<(TcpStream, SocketAddr)>,
-    shared: Arc<ServerState>,
-    current: Current,
+    mut incoming: mpsc::UnboundedReceiver<WorkerTask>,
+    monitors: Arc<WorkerMonitors>,
+    listening: Arc<Listening>,
     local: bool,
     load: Arc<AtomicUsize>,
 ) {
-    tokio::task::spawn_local(shared.workers.add().keep());
-    // Started after the heartbeat, so that the matches find the stall monitor of their thread.
-    tokio::task::spawn_local(shared.hub.clone().run_matches(index));
+    // Started before all matches, so that they find the stall monitor of their thread.
+    tokio::task::spawn_local(monitors.add().keep());
     let mut connections = JoinSet::new();
     let (local_streams, mut from_doors) = mpsc::unbounded_channel::<(DuplexStream, Peer)>();
     loop {
         tokio::select! {
-            stream = incoming.recv() => {
-                let Some((stream, peer)) = stream else { break };
-                let (now, load) = (current.get(), Load(load.clone()));
-                let local_streams = local_streams.clone();
-                connections.spawn_local(async move {
-                    let socket = connection(stream, peer, local, now, local_streams).await;
-                    socket.map(|socket| (socket, load))
-                });
-            }
+            task = incoming.recv() => match task {
+                Some(WorkerTask::Connection(stream, peer)) => {
+                    let (listening, load) = (listening.clone(), Load(load.clone()));
+                    let local_streams = local_streams.clone();
+                    connections.spawn_local(async move {
+                        let socket = connection(stream, peer, local, listening, local_streams).await;
+                        socket.map(|socket| (socket, load))
+                    });
+                }
+                Some(WorkerTask::Cell(state, started)) => {
+                    let matches = tokio::task::spawn_local(state.hub.clone().run_matches(index));
+                    // The receiver is gone if the server stops.
+                    let _ = started.send(matches.abort_handle());
+                }
+                None => break,
+            },
             Some((stream, peer)) = from_doors.recv() => {
-                let served = http::local::serve(stream, peer, current.get().state.clone());
+                let Some(state) = listening.cells.first() else { continue };
+                let served = http::local::serve(stream, peer, state);
                 load.fetch_add(1, Ordering::Relaxed);
                 let load = Load(load.clone());
                 connections.spawn_local(async move {
@@ -377,7 +397,9 @@ async fn serve(
     };
     let _ = tokio::time::timeout(GOODBYE, goodbye).await;
     // The matches stop with this thread, so the store must get their logs first.
-    let _ = tokio::time::timeout(GOODBYE, shared.hub.settle()).await;
+    let cells = listening.cells.all();
+    let settled = futures_util::future::join_all(cells.values().map(|state| state.hub.settle()));
+    let _ = tokio::time::timeout(GOODBYE, settled).await;
 }
 
 /// Returns the WebSocket future of a connection whose HTTP task has ended, if the connection opened a WebSocket.
@@ -394,11 +416,11 @@ async fn connection(
     stream: TcpStream,
     peer: SocketAddr,
     local: bool,
-    now: Arc<Generation>,
+    listening: Arc<Listening>,
     local_streams: http::local::LocalStreams,
 ) -> Option<http::Socket> {
-    let (shared, tls) = (now.state.clone(), now.tls.clone());
-    drop(now);
+    let (shared, tls) = (listening.cells.first()?, listening.tls.get());
+    drop(listening);
     // Moves the stream to this thread's runtime; both steps fail only if the socket is already broken.
     let stream = stream.into_std().and_then(TcpStream::from_std).ok()?;
     if let Err(e) = stream.set_nodelay(true) {
@@ -412,7 +434,7 @@ async fn connection(
         return None;
     };
     let peer = Peer { ip, local, bearer: None, entry: Arc::new(entry) };
-    let Some(tls) = tls else { return http::serve(stream, peer, local_streams, shared).await };
+    let Some(tls) = &*tls else { return http::serve(stream, peer, local_streams, shared).await };
     match tokio::time::timeout(peer.hello_time(&shared.limits), tls.accept(stream)).await {
         Ok(Ok(stream)) => return http::serve(stream, peer, local_streams, shared).await,
         Ok(Err(e)) => tracing::debug!(ip = %peer.ip, error = %e, "TLS handshake failed"),

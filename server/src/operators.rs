@@ -48,6 +48,9 @@ async fn execute(shared: &ServerState) -> Result<(), StoreError> {
         });
     }
     for id in store.end_requests().await? {
+        if hub.cell_of_match(&id).await.is_some_and(|cell| cell != hub.cell().number()) {
+            continue;
+        }
         hub.end_match(&id).await?;
         store.write(vec![Write::EndProcessed { id }]).await?;
     }

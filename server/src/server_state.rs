@@ -9,6 +9,7 @@ use ludex_gym::opponents::Opponents;
 use ludex_protocol::Limits;
 use ludex_store::Store;
 
+use crate::cells::OwnedCells;
 use crate::config::Config;
 use crate::connection_limits::ConnectionLimits;
 use crate::limits::Rates;
@@ -22,10 +23,12 @@ use ludex_arena::runs::Runs;
 use ludex_arena::stall_monitor::WorkerMonitors;
 use ludex_arena::standing_ladders;
 
-/// State of one server. After a reload of settings, new connections get a state with the new settings, which shares all
+/// State of one cell of a server. After a reload of settings, new connections get a state with the new settings, which shares all
 /// else with the previous one.
 pub(crate) struct ServerState {
     pub config: Config,
+    /// Cells of the server, of which this is one.
+    pub cells: Arc<OwnedCells<ServerState>>,
     pub catalogue: Arc<Catalogue>,
     pub limits: Arc<Limits>,
     pub rates: Arc<Rates>,
@@ -51,22 +54,9 @@ impl ServerState {
         let compute = Compute::new(config.workers)?;
         let opponents = Arc::new(config.opponents.clone());
         let catalogue = Arc::new(Catalogue::new(config.games.clone()));
-        let hub = HubConfig {
-            limits: config.limits.clone().into(),
-            catalogue: catalogue.clone(),
-            opponents: config.opponents.clone().into(),
-            pairs: config.pairs,
-            humans: config.humans,
-            data: config.data.clone(),
-            suites: config.suites.clone(),
-            consent: config.consent.clone(),
-            run_time: config.run_time,
-            seasons: config.seasons.clone().into(),
-            ladders: standing_ladders::open(&config.ladders, &catalogue, &config.opponents, &store).await?,
-        };
         let registrar = config.registration.map(|mode| Registrar::new(mode, &store, &opponents, &limits));
-        let metrics = Arc::new(metrics);
-        let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone(), config.workers).await?;
+        let (metrics, cells) = (Arc::new(metrics), Arc::<OwnedCells<ServerState>>::default());
+        let hub = hub(&config, &store, &catalogue, &compute, &metrics, &cells).await?;
         Ok(ServerState {
             rates: Arc::new(Rates::new(limits.requests_per_s)),
             page_rates: Arc::new(Rates::new(limits.pages_per_s)),
@@ -75,6 +65,7 @@ impl ServerState {
             permits: ConnectionLimits::new(&limits),
             gym: ludex_gym::Context { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
             catalogue,
+            cells,
             runs: Runs::new(hub.clone()),
             hub,
             metrics,
@@ -83,6 +74,24 @@ impl ServerState {
             limits,
             store,
             config,
+        })
+    }
+
+    /// Returns the state of another cell of this server, of which `store` is the owner.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn adopt(&self, store: Store) -> anyhow::Result<Self> {
+        let (config, compute) = (self.config.clone(), &self.gym.compute);
+        let hub = hub(&config, &store, &self.catalogue, compute, &self.metrics, &self.cells).await?;
+        let registrar = config.registration.map(|mode| Registrar::new(mode, &store, &self.gym.opponents, &self.limits));
+        Ok(ServerState {
+            runs: Runs::new(hub.clone()),
+            hub,
+            store,
+            registrar: registrar.map(Arc::new),
+            ..self.shared(config)
         })
     }
 
@@ -102,27 +111,38 @@ impl ServerState {
             false => Arc::new(Rates::new(now)),
         };
         let (registrar, shared) = (self.registrar.as_ref(), Arc::new(opponents.clone()));
+        let config =
+            Config { limits: config.limits.clone(), opponents, seasons: config.seasons.clone(), ..self.config.clone() };
         ServerState {
             rates: rates(&self.rates, self.limits.requests_per_s, limits.requests_per_s),
             page_rates: rates(&self.page_rates, self.limits.pages_per_s, limits.pages_per_s),
             permits: self.permits.resized(&limits),
             registrar: registrar.map(|registrar| Arc::new(registrar.reloaded(&shared, &limits))),
             gym: ludex_gym::Context { opponents: shared, limits: limits.clone(), ..self.gym.clone() },
-            config: Config {
-                limits: config.limits.clone(),
-                opponents,
-                seasons: config.seasons.clone(),
-                ..self.config.clone()
-            },
             limits,
+            ..self.shared(config)
+        }
+    }
+
+    /// Returns a copy with other settings, which shares all else.
+    fn shared(&self, config: Config) -> Self {
+        ServerState {
+            config,
+            cells: self.cells.clone(),
             catalogue: self.catalogue.clone(),
+            limits: self.limits.clone(),
+            rates: self.rates.clone(),
+            page_rates: self.page_rates.clone(),
             pages: self.pages.clone(),
             workers: self.workers.clone(),
+            permits: self.permits.clone(),
+            gym: self.gym.clone(),
             hub: self.hub.clone(),
             runs: self.runs.clone(),
             store: self.store.clone(),
             metrics: self.metrics.clone(),
             ratings: self.ratings.clone(),
+            registrar: self.registrar.clone(),
         }
     }
 
@@ -156,4 +176,30 @@ impl ServerState {
         self.hub.drain();
         self.runs.halt();
     }
+}
+
+/// Creates the match plane of a cell.
+async fn hub(
+    config: &Config,
+    store: &Store,
+    catalogue: &Arc<Catalogue>,
+    compute: &Compute,
+    metrics: &Arc<Metrics>,
+    cells: &OwnedCells<ServerState>,
+) -> anyhow::Result<Arc<Hub>> {
+    let hub = HubConfig {
+        limits: config.limits.clone().into(),
+        catalogue: catalogue.clone(),
+        opponents: config.opponents.clone().into(),
+        pairs: config.pairs,
+        humans: config.humans,
+        data: config.data.clone(),
+        suites: config.suites.clone(),
+        consent: config.consent.clone(),
+        run_time: config.run_time,
+        seasons: config.seasons.clone().into(),
+        ladders: standing_ladders::open(&config.ladders, catalogue, &config.opponents, store).await?,
+        urls: cells.urls.clone(),
+    };
+    Ok(Hub::new(store.clone(), hub, compute.clone(), metrics.clone(), config.workers).await?)
 }

@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::StoreError;
 use super::value::{ColumnValue, Row};
+use super::{StoreCell, StoreError};
 
 /// Boxed future of an engine.
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -25,6 +25,7 @@ pub(crate) enum Access {
 
 /// Database that is open for writes and reads.
 pub(crate) struct Engine {
+    pub(crate) cell: StoreCell,
     pub(crate) writes: Box<dyn WriteConnection>,
     pub(crate) reads: Arc<dyn ReadPool>,
 }

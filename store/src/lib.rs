@@ -32,6 +32,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cell;
 mod commits;
 mod contests;
 mod engine;
@@ -63,6 +64,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 
+pub use cell::{CellOwner, CellTable, StoreCell};
 pub use commits::Commits;
 use engine::{Access, Engine, ReadPool};
 pub use error::StoreError;
@@ -102,6 +104,11 @@ pub struct StoreOptions {
     /// True to accept a PostgreSQL server that acknowledges commits before all its synchronous copies have them. A failure
     /// may then undo acknowledged moves.
     pub allow_async_replication: bool,
+    /// Number of cells of a PostgreSQL store; `None` for those that it has, or one in a new store. An existing store gets
+    /// more cells only if it is idle.
+    pub cells: Option<u32>,
+    /// URL at which clients reach this process, for the other owners of cells.
+    pub at: String,
 }
 
 impl Default for StoreOptions {
@@ -112,6 +119,8 @@ impl Default for StoreOptions {
             lease: Duration::from_secs(6),
             patience: Duration::ZERO,
             allow_async_replication: false,
+            cells: None,
+            at: String::new(),
         }
     }
 }
@@ -127,6 +136,7 @@ pub struct Store {
 
 struct Shared {
     location: StoreLocation,
+    cell: StoreCell,
     jobs: mpsc::Sender<PendingWrites>,
     reads: Arc<dyn ReadPool>,
     /// Number of asynchronous jobs that the writer has not stored yet.
@@ -141,10 +151,11 @@ struct Shared {
 impl Store {
     /// Opens a store as its owner, and creates missing directories, files and tables. A path is that of a data directory.
     /// Other owners are excluded until this store is closed or the process ends, by a lock or, in PostgreSQL, by a lease.
+    /// In a store with several cells, the handle owns the first [cell](Self::cell) without an owner.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Locked`] while another server owns the store, [`StoreError::Foreign`] if the place has other data,
+    /// [`StoreError::Locked`] while other servers own the store or all its cells, [`StoreError::Foreign`] if the place has other data,
     /// [`StoreError::Version`] if a different version of ludex wrote the store, [`StoreError::Corrupt`],
     /// [`StoreError::Io`]; for PostgreSQL also [`StoreError::NotDurable`] and [`StoreError::Unsupported`].
     pub async fn open(location: impl Into<StoreLocation>) -> Result<Self, StoreError> {
@@ -214,18 +225,20 @@ impl Store {
         open: impl AsyncFnOnce() -> Result<Engine, StoreError> + Send + 'static,
     ) -> Result<Self, StoreError> {
         let (channels, handle) = Self::channels(location);
-        Ok(handle(writer::spawn(open, commits, channels).await?))
+        let (cell, reads) = writer::spawn(open, commits, channels).await?;
+        Ok(handle(cell, reads))
     }
 
     /// Returns the channels of a writer, and the function that creates the handle of its store.
-    fn channels(location: StoreLocation) -> (WriterChannels, impl FnOnce(Arc<dyn ReadPool>) -> Self) {
+    fn channels(location: StoreLocation) -> (WriterChannels, impl FnOnce(StoreCell, Arc<dyn ReadPool>) -> Self) {
         let (jobs, queue) = mpsc::channel(writer::QUEUE);
         let behind = Arc::new(AtomicUsize::new(0));
         let (lose, lost) = watch::channel(None);
         let lease = LeaseTime::default();
         let channels = WriterChannels { queue, behind: behind.clone(), lost: lose, lease: lease.clone() };
-        let handle =
-            |reads| Self { shared: Arc::new(Shared { location, jobs, reads, behind, lost, lease, counters: None }) };
+        let handle = |cell, reads| Self {
+            shared: Arc::new(Shared { location, cell, jobs, reads, behind, lost, lease, counters: None }),
+        };
         (channels, handle)
     }
 
@@ -233,9 +246,9 @@ impl Store {
     #[cfg(feature = "testing")]
     fn start_here(location: StoreLocation, commits: Commits, engine: Engine) -> Self {
         let (channels, handle) = Self::channels(location);
-        let Engine { writes, reads } = engine;
+        let Engine { cell, writes, reads } = engine;
         tokio::spawn(writer::StoreWriter::new(writes, commits, channels, Instant::now()).run());
-        handle(reads)
+        handle(cell, reads)
     }
 
     /// Returns the handle with the counters that only an owner has.
@@ -250,6 +263,23 @@ impl Store {
     /// Returns the location of the store.
     pub fn location(&self) -> &StoreLocation {
         &self.shared.location
+    }
+
+    /// Returns the cell that the handle owns; the first one for a handle that owns none.
+    pub fn cell(&self) -> StoreCell {
+        self.shared.cell
+    }
+
+    /// Returns the owners of all cells.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`running`](Self::running).
+    pub async fn cells(&self) -> Result<CellTable, StoreError> {
+        match self.location() {
+            StoreLocation::Sqlite(_) => Ok(CellTable { owners: vec![None], waiting: 0 }),
+            StoreLocation::Postgres(_) => self.cell_table().await,
+        }
     }
 
     /// Returns false if another server may own the store by now: the last commit, which renews the lease, is too long ago.

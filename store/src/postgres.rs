@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tokio_postgres::types::ToSql;
 
 use crate::engine::{Access, Boxed, Engine, Statement, WriteConnection, not_running};
-use crate::{StoreError, StoreLocation, StoreOptions, statements};
+use crate::{StoreCell, StoreError, StoreLocation, StoreOptions, statements};
 use lease::{Fenced, Lease, RENEW};
 use link::{Address, Link, Request, is_transient, pipelined, text};
 use readers::PostgresReaders;
@@ -37,12 +37,17 @@ const ACTS: &str = "INSERT INTO acts (match, n, body) \
                     SELECT (SELECT seq FROM matches WHERE id = t.id AND ended_ms IS NULL), t.n, t.body \
                     FROM unnest(?1::text[], ?2::bigint[], ?3::text[]) AS t (id, n, body)";
 
+/// Statement before all others of a batch that releases records, in a store with several cells. The lock lasts until the
+/// commit, so that a reader that has seen a release has seen all earlier ones. The key is "LUDR".
+const RELEASES: &str = "SELECT pg_advisory_xact_lock(1280664658)";
+
 /// Opens the store at `url`.
 pub(crate) async fn open(url: &str, access: Access, options: &StoreOptions) -> Result<Engine, StoreError> {
     let address = address(url)?;
     let (link, lease) = open::open(&address, access, options).await?;
     let reads = Arc::new(PostgresReaders::new(address.clone()));
-    Ok(Engine { writes: Box::new(PostgresWrites { address, link: Some(link), lease }), reads })
+    let cell = lease.as_ref().map_or(StoreCell::ONLY, |lease| lease.cell);
+    Ok(Engine { cell, writes: Box::new(PostgresWrites { address, link: Some(link), lease }), reads })
 }
 
 fn address(url: &str) -> Result<Address, StoreError> {
@@ -108,12 +113,15 @@ impl PostgresWrites {
         let renew = link.prepare(RENEW).await.map_err(failed)?;
         let client = &link.client;
         let renewal = self.lease.as_ref().map(Lease::values);
-        let mut requests: Vec<Request<'_, u64>> = Vec::with_capacity(parts.len() + 2);
+        let mut requests: Vec<Request<'_, u64>> = Vec::with_capacity(parts.len() + 3);
         requests.push(Box::pin(async { client.batch_execute("BEGIN").await.map(|()| 1) }));
         if let Some((cell, epoch, number, seconds)) = &renewal {
             let values: [&(dyn ToSql + Sync); 4] = [cell, epoch, number, seconds];
             let renew = &renew;
             requests.push(Box::pin(async move { client.execute(renew, &values).await }));
+        }
+        if self.lease.as_ref().is_some_and(|lease| lease.cell.count() > 1) && batch.iter().any(statements::releases) {
+            requests.push(Box::pin(async { client.batch_execute(RELEASES).await.map(|()| 1) }));
         }
         for (part, statement) in parts.iter().zip(&prepared) {
             requests.push(Box::pin(client.execute_raw(statement, part.params.iter())));

@@ -8,7 +8,7 @@ use super::rows::{
     TokenRow,
 };
 use super::value::{ColumnValue, FromValue, Row, signed, unreadable};
-use super::{BadScope, Store, StoreError, TokenHash};
+use super::{BadScope, CellOwner, CellTable, Store, StoreError, TokenHash};
 
 /// Query for all columns of a match.
 const MATCH: &str = "SELECT m.seq, m.id, m.game, m.string, m.rated, m.run, m.header, m.secret, m.started_ms, \
@@ -18,6 +18,9 @@ const MATCH: &str = "SELECT m.seq, m.id, m.game, m.string, m.rated, m.run, m.hea
 /// Queries for the seats and the logs of matches.
 const SEATS: &str = "SELECT s.match, s.agent, s.session, s.\"join\" FROM matches m JOIN seats s ON s.match = m.seq ";
 const ACTS: &str = "SELECT a.match, a.n, a.body FROM matches m JOIN acts a ON a.match = m.seq ";
+
+/// Number of matches whose logs are read at a time.
+const LOGS: usize = 256;
 
 impl Store {
     /// Checks a whole SQLite file, however long it takes, and returns its faults; `None` for a database, which checks its own
@@ -42,6 +45,27 @@ impl Store {
     /// [`StoreError::Corrupt`], [`StoreError::Unreadable`], or another error of the database, as for every read.
     pub async fn running(&self) -> Result<Vec<StoredMatch>, StoreError> {
         self.with_logs("m.ended_ms IS NULL", Vec::new()).await
+    }
+
+    /// Returns the running matches that `is_wanted` selects by id and run, with their logs, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`running`](Self::running).
+    pub async fn running_of(
+        &self,
+        is_wanted: impl Fn(&str, Option<&str>) -> bool,
+    ) -> Result<Vec<StoredMatch>, StoreError> {
+        let query = Query::new("SELECT id, run FROM matches WHERE ended_ms IS NULL ORDER BY seq");
+        let mut ids: Vec<(String, Option<String>)> = self.all(query, |row| Ok((row.take()?, row.take()?))).await?;
+        ids.retain(|(id, run)| is_wanted(id, run.as_deref()));
+        let mut found = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(LOGS) {
+            let places: Vec<String> = (1..=ids.len()).map(|k| format!("?{k}")).collect();
+            let which = format!("m.ended_ms IS NULL AND m.id IN ({})", places.join(", "));
+            found.extend(self.with_logs(&which, ids.iter().map(|(id, _)| id.clone().into()).collect()).await?);
+        }
+        Ok(found)
     }
 
     /// Returns pairs of match id and session id: one for every seat that a session played in a match that ended at
@@ -281,6 +305,18 @@ impl Store {
     /// The errors of [`running`](Self::running).
     pub async fn end_requests(&self) -> Result<Vec<String>, StoreError> {
         self.all(Query::new("SELECT match FROM end_requests"), Row::take).await
+    }
+
+    /// Returns the owners of all cells of a PostgreSQL store.
+    pub(super) async fn cell_table(&self) -> Result<CellTable, StoreError> {
+        let owners = "SELECT CASE WHEN until > now() THEN node ELSE '' END, at FROM cells ORDER BY cell";
+        let waiting = "SELECT count(*) FROM waiting WHERE seen > now() - make_interval(secs => 10)";
+        let owner = |row: &mut Row| {
+            let owner = CellOwner { node: row.take()?, at: row.take()? };
+            Ok(Some(owner).filter(|owner| !owner.node.is_empty()))
+        };
+        let owners = self.all(Query::new(owners), owner).await?;
+        Ok(CellTable { owners, waiting: self.one(Query::new(waiting)).await? })
     }
 
     /// Returns the value stored under `key`.

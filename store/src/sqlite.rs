@@ -20,9 +20,9 @@ pub(crate) use readers::rows;
 #[cfg(feature = "postgres")]
 pub(crate) use readers::value;
 
-use crate::StoreError;
 use crate::engine::{Access, Boxed, Engine, Statement, WriteConnection, not_running};
 use crate::value::ColumnValue;
+use crate::{StoreCell, StoreError};
 
 /// Maximum time to wait for a transaction of another process.
 const BUSY: Duration = Duration::from_secs(10);
@@ -38,6 +38,7 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<Engine, StoreError> {
 
 fn engine(connection: Connection, path: &Path, lock: Option<Lock>) -> Engine {
     Engine {
+        cell: StoreCell::ONLY,
         writes: Box::new(SqliteWrites { connection, path: path.to_owned(), lock }),
         reads: Arc::new(Readers::new(path.to_owned())),
     }

@@ -147,6 +147,12 @@ pub(super) fn append<'a>(write: &'a Write, to: &mut Vec<Statement<'a>>) {
     }
 }
 
+/// Returns true if a statement may give a match the next number of release.
+#[cfg(feature = "postgres")]
+pub(super) fn releases(statement: &Statement<'_>) -> bool {
+    matches!(&*statement.sql, RELEASE | PLAYED)
+}
+
 fn statement<'a>(sql: impl Into<Cow<'static, str>>, values: Vec<ColumnValue<'a>>) -> Statement<'a> {
     Statement { sql: sql.into(), values, running: None }
 }

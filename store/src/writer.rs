@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::engine::{Engine, ReadPool, WriteConnection};
 use super::statements;
-use super::{Commits, StoreError, Write};
+use super::{Commits, StoreCell, StoreError, Write};
 
 /// Maximum number of queued jobs; callers wait while the queue is full.
 pub(super) const QUEUE: usize = 8_192;
@@ -70,23 +70,23 @@ pub(super) struct WriterChannels {
 }
 
 /// Opens a database and starts its writer on a thread of its own, so that the store does not depend on a caller's runtime.
-/// Returns the connections for reads.
+/// Returns the owned cell and the connections for reads.
 pub(super) async fn spawn(
     open: impl AsyncFnOnce() -> Result<Engine, StoreError> + Send + 'static,
     commits: Commits,
     channels: WriterChannels,
-) -> Result<Arc<dyn ReadPool>, StoreError> {
+) -> Result<(StoreCell, Arc<dyn ReadPool>), StoreError> {
     let io = |why| StoreError::Io { place: "the thread of the store".to_owned(), why: Arc::new(why) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(io)?;
     let (opened, result) = oneshot::channel();
     let work = async move || {
         // The lease runs from a moment after this one.
         let begun = Instant::now();
-        let Engine { writes, reads } = match open().await {
+        let Engine { cell, writes, reads } = match open().await {
             Ok(engine) => engine,
             Err(error) => return tell(opened, Err(error)),
         };
-        tell(opened, Ok(reads));
+        tell(opened, Ok((cell, reads)));
         StoreWriter::new(writes, commits, channels, begun).run().await;
     };
     std::thread::Builder::new().name("ludex-store".to_owned()).spawn(move || runtime.block_on(work())).map_err(io)?;

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 
+/// Path of the WebSocket of a server.
+const ROOT: &str = "/ws";
+
 /// Maximum total time for attempts to reach a server.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -33,7 +36,10 @@ pub struct BotMatch {
 
 /// Client that records all frames of its matches.
 pub struct Bot {
-    address: SocketAddr,
+    /// Servers that know the URLs of all cells.
+    servers: Vec<SocketAddr>,
+    /// Server and path of the connection.
+    at: (SocketAddr, String),
     hello: Value,
     subprotocol: Option<&'static str>,
     /// Raw connection of the client.
@@ -64,7 +70,8 @@ impl Bot {
     pub async fn with(address: SocketAddr, subprotocol: Option<&'static str>, hello: Value) -> Self {
         let client = Client::greet(address, subprotocol, hello.clone()).await;
         Bot {
-            address,
+            servers: vec![address],
+            at: (address, ROOT.to_owned()),
             hello,
             subprotocol,
             client,
@@ -72,6 +79,39 @@ impl Bot {
             unanswered: BTreeMap::new(),
             resumed: Vec::new(),
             lost: 0,
+        }
+    }
+
+    /// Connects to a server with several cells under this agent name, and lets the bot look for its cell at other servers.
+    ///
+    /// # Panics
+    /// Panics if the server refuses the client.
+    pub async fn of_cells(servers: &[SocketAddr], name: &str) -> Self {
+        Bot { servers: servers.to_vec(), ..Self::new(servers[0], name).await }
+    }
+
+    /// Sends a `join`. If another cell has the queue, connects to it and sends the `join` there. Returns the id of the join.
+    ///
+    /// # Panics
+    /// Panics if the server refuses the join.
+    pub async fn join_in_its_cell(&mut self, fields: Value) -> String {
+        loop {
+            let reply = self.call("join", fields.clone()).await;
+            match (reply["moved"]["at"].as_str(), &reply["after_ms"]) {
+                (Some(at), _) => {
+                    let at = place(at);
+                    match Client::try_greet_at(at.0, &at.1, self.subprotocol, self.hello.clone()).await {
+                        Ok(client) => (self.client, self.at) = (client, at),
+                        // The cell is about to start.
+                        Err(refusal) => assert_eq!(refusal["retry"], true, "{refusal}"),
+                    }
+                }
+                (None, Value::Number(_)) => tokio::time::sleep(Duration::from_millis(50)).await,
+                (None, _) => {
+                    assert_eq!(reply["type"], "joined", "{reply}");
+                    return reply["join"].as_str().expect("a name").to_owned();
+                }
+            }
         }
     }
 
@@ -179,10 +219,19 @@ impl Bot {
         hello["resume"] = json!({"session": welcome["session"], "key": welcome["key"], "seen": seen});
         let from = Instant::now();
         let mut client = loop {
-            match Client::try_greet(self.address, self.subprotocol, hello.clone()).await {
-                Some(client) => break client,
-                None => assert!(from.elapsed() < PATIENCE, "the server is still unreachable"),
+            let (address, path) = &self.at;
+            match Client::try_greet_at(*address, path, self.subprotocol, hello.clone()).await {
+                Ok(client) => break client,
+                Err(refusal) => match refusal["moved"]["at"].as_str() {
+                    Some(at) => self.at = place(at),
+                    None => {
+                        // The next owner of the cell may have another URL.
+                        self.servers.rotate_left(1);
+                        self.at = (self.servers[0], ROOT.to_owned());
+                    }
+                },
             }
+            assert!(from.elapsed() < PATIENCE, "the server is still unreachable");
             tokio::time::sleep(Duration::from_millis(20)).await;
         };
         client.go_on_from(self.client.last_id());
@@ -298,6 +347,12 @@ impl BotMatch {
     pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
         self.events.iter().filter(move |e| e["kind"] == kind)
     }
+}
+
+/// Returns the address and the path of the WebSocket of a cell's URL.
+fn place(url: &str) -> (SocketAddr, String) {
+    let (address, path) = url.strip_prefix("ws://").and_then(|rest| rest.split_once('/')).expect("a URL of a cell");
+    (address.parse().expect("an address"), format!("/{path}"))
 }
 
 /// Returns the fields of an act that answers `turn` with `mv`.

@@ -54,9 +54,22 @@ impl Client {
         subprotocol: Option<&'static str>,
         headers: &[(&'static str, &str)],
     ) -> Result<Self, Box<Error>> {
+        Self::open_at(address, "/ws", subprotocol, headers).await
+    }
+
+    /// Opens a connection like [`open`](Self::open), at another path.
+    ///
+    /// # Errors
+    /// Fails if the upgrade fails.
+    pub async fn open_at(
+        address: SocketAddr,
+        path: &str,
+        subprotocol: Option<&'static str>,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Self, Box<Error>> {
         let stream = TcpStream::connect(address).await.map_err(Error::from)?;
         stream.set_nodelay(true).map_err(Error::from)?;
-        let mut request = format!("ws://{address}/ws").into_client_request()?;
+        let mut request = format!("ws://{address}{path}").into_client_request()?;
         if let Some(name) = subprotocol {
             request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static(name));
         }
@@ -95,14 +108,27 @@ impl Client {
     /// Opens a connection and sends `hello` with additional fields. `None` if no server is running, or if the server
     /// refuses the client.
     pub async fn try_greet(address: SocketAddr, subprotocol: Option<&'static str>, more: Value) -> Option<Self> {
-        let mut client = Self::open(address, subprotocol, &[]).await.ok()?;
+        Self::try_greet_at(address, "/ws", subprotocol, more).await.ok()
+    }
+
+    /// Opens a connection like [`try_greet`](Self::try_greet), at another path.
+    ///
+    /// # Errors
+    /// The server's reply if it refuses the client, or null if no server is running.
+    pub async fn try_greet_at(
+        address: SocketAddr,
+        path: &str,
+        subprotocol: Option<&'static str>,
+        more: Value,
+    ) -> Result<Self, Value> {
+        let mut client = Self::open_at(address, path, subprotocol, &[]).await.map_err(|_| Value::Null)?;
         let mut hello = json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"});
         if let (Some(hello), Value::Object(more)) = (hello.as_object_mut(), more) {
             hello.extend(more);
         }
         client.try_say(&hello).await;
-        client.welcome = client.try_hear().await?;
-        (client.welcome["type"] == "welcome").then_some(client)
+        client.welcome = client.try_hear().await.unwrap_or_default();
+        if client.welcome["type"] == "welcome" { Ok(client) } else { Err(client.welcome) }
     }
 
     /// Resumes the session of an earlier connection, given its `welcome`; request ids continue after `next`.

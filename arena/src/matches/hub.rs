@@ -1,5 +1,6 @@
 //! Shared state of the match plane: running matches, sessions, the lobby, the store and the clock.
 
+mod cell;
 mod end;
 mod queries;
 mod replay_view;
@@ -33,6 +34,7 @@ use super::lobby::Lobby;
 use super::loop_context::MatchParts;
 use super::observer::MatchObserver;
 use super::run_observer::RunObserver;
+use crate::cells::CellUrls;
 use crate::clock::Clock;
 use crate::consent::ConsentText;
 use crate::live::Live;
@@ -65,6 +67,8 @@ pub struct HubConfig {
     pub run_time: Duration,
     pub seasons: Live<Vec<SuiteSeasons>>,
     pub ladders: Vec<Arc<StandingLadder>>,
+    /// URLs of all cells.
+    pub urls: Arc<CellUrls>,
 }
 
 /// Match plane of one server.
@@ -111,11 +115,6 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], Box<Refusal>> {
     })
 }
 
-/// Returns a new id: `letter`, `_` and 12 random hex digits.
-pub fn fresh_id(letter: char) -> Result<String, Box<Refusal>> {
-    Ok(format!("{letter}_{}", hex::encode(random::<6>()?)))
-}
-
 impl Hub {
     /// Creates the match plane of a store, with an event loop for each of `workers` threads. Must be called before any
     /// client connects.
@@ -130,7 +129,8 @@ impl Hub {
         metrics: Arc<Metrics>,
         workers: usize,
     ) -> Result<Arc<Hub>, StoreError> {
-        let secret = store.secret("rated").await?;
+        // Each cell numbers its rated matches, so each has its own seeds.
+        let secret = store.secret(&store.cell().own("rated")).await?;
         Ok(Arc::new(Hub {
             config,
             store,
@@ -163,6 +163,11 @@ impl Hub {
             draining: self.draining.clone(),
         };
         self.loops.run(index, parts, Arc::new(self.clone())).await;
+    }
+
+    /// Returns a new id of this cell, with 12 random hex digits.
+    pub(crate) fn fresh_id(&self, letter: char) -> Result<String, Box<Refusal>> {
+        Ok(self.cell().id(letter, &hex::encode(random::<6>()?)))
     }
 
     /// Returns the time in milliseconds since the server started, on which all match times are based.

@@ -11,8 +11,9 @@ use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{Join, Joined, Queued, ResumedJoin, ServerMessage};
 use ludex_store::{JoinRow, Write};
 
-use super::hub::{Hub, fresh_id, storage_failure};
+use super::hub::{Hub, storage_failure};
 use super::lobby::{LobbyAction, NewJoin, PendingMatch, StoredJoin, shows};
+use crate::cells::queue_name;
 use crate::sessions::Session;
 
 /// Delay before a failed match start is retried.
@@ -52,8 +53,9 @@ impl Hub {
             let message = "server is shutting down and accepts no new joins";
             return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
         }
-        let (mut id, mut count) = (fresh_id('j')?, (request.count > 0).then_some(request.count));
+        let (mut id, mut count) = (self.fresh_id('j')?, (request.count > 0).then_some(request.count));
         if let Some(ticket) = &request.ticket {
+            self.check_cell(self.cell().of_id(ticket))?;
             let seat = self.runs().and_then(|runs| runs.seat_of(ticket, session.name()));
             // The run identifies the join.
             (request.game, id) = seat.ok_or_else(|| {
@@ -77,6 +79,10 @@ impl Hub {
             }
         };
         if let Some(game) = &game {
+            // A match with agents of the server needs no other client.
+            if request.against.is_none() {
+                self.check_cell(self.cell().of_name(&queue_name(&game.spec().string, &request.queue)))?;
+            }
             self.enter_ladder(session, &mut request, game).await?;
         }
         if request.rated && request.seat.is_some() && request.against.is_none() && request.is_open() {

@@ -12,6 +12,7 @@ use ludex_store::{MatchFilter, StoreError};
 use serde_json::{Value, json};
 
 use super::hub::{Hub, storage_failure};
+use crate::cells::queue_name;
 use crate::seasons::{SeasonStep, step};
 use crate::sessions::Session;
 use crate::settings::Humans;
@@ -80,15 +81,22 @@ impl Hub {
         Ok(())
     }
 
+    /// Returns the ladders of this cell.
+    fn own_ladders(&self) -> impl Iterator<Item = &Arc<StandingLadder>> {
+        let is_own =
+            |ladder: &&Arc<StandingLadder>| self.cell().has_name(&queue_name(&ladder.game.spec().string, QUEUE));
+        self.config.ladders.iter().filter(is_own)
+    }
+
     /// Runs the ladders until the server stops.
     pub async fn watch_ladders(self: Arc<Self>) {
-        let all = self.config.ladders.iter().map(|ladder| self.clone().watch_ladder(ladder.clone()));
+        let all = self.own_ladders().map(|ladder| self.clone().watch_ladder(ladder.clone()));
         futures_util::future::join_all(all).await;
     }
 
     /// Counts the latest results. Called before the server stops.
     pub async fn close_ladders(&self) {
-        for ladder in &self.config.ladders {
+        for ladder in self.own_ladders() {
             if let Err(error) = ladder.count(&self.store).await {
                 tracing::error!(ladder = ladder.name, error = %format!("{error:#}"), "ladder update failed");
             }

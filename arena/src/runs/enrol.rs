@@ -17,9 +17,10 @@ use serde_json::{Value, json};
 use super::enrolment::{EarlyStop, EnrolledAgent, Enrolment, InSeason};
 use super::host::Host;
 use super::{Runs, is_of};
+use crate::cells::suite_name;
 use crate::mailbox::MailboxItem;
 use crate::matches::lobby::shows;
-use crate::matches::{fresh_id, storage_failure};
+use crate::matches::storage_failure;
 use crate::sessions::Session;
 use crate::suites::unplayable;
 
@@ -97,6 +98,7 @@ impl Runs {
         }
         let run = request.run.clone();
         check_name(&run)?;
+        self.hub.check_cell(self.hub.cell_of_suite(&request.suite))?;
         let host = match self.existing_run(&run).await? {
             Some(ExistingRun::Open(host)) => host,
             Some(ExistingRun::Over(kept)) => {
@@ -337,8 +339,8 @@ impl Runs {
         let entrant = EnrolledAgent {
             agent: session.name().to_owned(),
             owner: session.about.owner.clone(),
-            ticket: fresh_id('t')?,
-            join: fresh_id('j')?,
+            ticket: self.hub.fresh_id('t')?,
+            join: self.hub.fresh_id('j')?,
             slots: request.slots,
             came: true,
             consent,
@@ -409,7 +411,9 @@ impl Runs {
     ///
     /// Those of the store.
     pub async fn resume_runs(self: Arc<Self>) -> anyhow::Result<()> {
-        let active = Enrolment::all(self.hub.store.active_runs().await?);
+        let mut rows = self.hub.store.active_runs().await?;
+        rows.retain(|row| self.hub.cell().has_name(&suite_name(&row.suite)));
+        let active = Enrolment::all(rows);
         self.open_seasons(&active).await?;
         for kept in active {
             if kept.over.is_some() {

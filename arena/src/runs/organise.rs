@@ -14,7 +14,7 @@ use super::Runs;
 use super::enrol::check_name;
 use super::enrolment::{EnrolledAgent, Enrolment, StoredTournament};
 use super::host::Host;
-use crate::matches::{fresh_id, storage_failure};
+use crate::matches::storage_failure;
 
 /// Default time per move in milliseconds.
 const MOVE_MS: u64 = 30_000;
@@ -146,8 +146,8 @@ impl Runs {
                     clients.push(EnrolledAgent {
                         agent: entrant.name.clone(),
                         owner: entrant.owner.clone(),
-                        ticket: fresh_id('t')?,
-                        join: fresh_id('j')?,
+                        ticket: self.hub.fresh_id('t')?,
+                        join: self.hub.fresh_id('j')?,
                         slots: SLOTS,
                         came: false,
                         consent: None,

@@ -1,6 +1,7 @@
 //! Read-only queries of runs for the web pages.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ludex_play::runs::folder::path_of;
 use ludex_play::time::epoch_ms;
@@ -119,14 +120,18 @@ impl Runs {
         Some([*limits.iter().min()?, *limits.iter().max()?])
     }
 
-    /// Returns a file of a finished run's report, with its content type.
-    pub async fn run_file(&self, run: &str, file: &str) -> Option<(&'static str, Vec<u8>)> {
+    /// Returns a file of a finished run's report, with its content type. If another server has played the run, its folder
+    /// is first written from the store.
+    pub async fn run_file(self: &Arc<Self>, run: &str, file: &str) -> Option<(&'static str, Vec<u8>)> {
         let kind = match file {
             PAGE => "text/html; charset=utf-8",
             REPORT => "application/json",
             _ => return None,
         };
-        self.run_over(run).await?;
+        let kept = self.run_over(run).await?;
+        if let Err(error) = self.write_stored_folder(kept).await {
+            tracing::error!(run, error = %format!("{error:#}"), "writing the folder of a run failed");
+        }
         let path = path_of(&self.hub.config.data, run).join(file);
         let read = self.hub.compute.wait(move || std::fs::read(path)).await;
         Some((kind, read.ok()?.ok()?))

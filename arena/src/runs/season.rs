@@ -16,6 +16,7 @@ use serde_json::json;
 use super::Runs;
 use super::enrolment::Enrolment;
 use super::host::Host;
+use crate::cells::suite_name;
 use crate::seasons::{Season, SeasonStep, SuiteSeasons, add_repetitions, calendar, step, unfrozen};
 use crate::sessions::Session;
 
@@ -180,7 +181,11 @@ impl Runs {
             }
             seasons.clone()
         };
-        let seasons = seasons.into_iter().flat_map(|(suite, all)| all.into_iter().map(move |one| (suite.clone(), one)));
+        let is_own = |(suite, _): &(String, Vec<Season>)| self.hub.cell().has_name(&suite_name(suite));
+        let seasons = seasons
+            .into_iter()
+            .filter(is_own)
+            .flat_map(|(suite, all)| all.into_iter().map(move |one| (suite.clone(), one)));
         for (suite, season) in seasons.collect::<Vec<_>>() {
             let open = self.hosts_of(&suite, &season.name);
             match step(&season, epoch_ms(), !open.is_empty()) {

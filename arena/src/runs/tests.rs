@@ -65,6 +65,7 @@ impl Plane {
             run_time: Duration::from_secs(3_600),
             seasons: Live::default(),
             ladders: Vec::new(),
+            urls: Arc::default(),
         };
         let (store, compute) = (Store::open(data).await.unwrap(), Compute::new(1).unwrap());
         let hub = Hub::new(store, config, compute, Arc::new(Metrics::new().unwrap()), 1).await.unwrap();

@@ -50,6 +50,14 @@ pub(super) struct Args {
     /// Accept a PostgreSQL server that may lose acknowledged moves: without synchronous commits or standbys
     #[arg(long)]
     allow_async_replication: bool,
+    /// Divide a PostgreSQL store into this many cells, which its servers share; more cells can be added only while no
+    /// match, no join and no run uses the store
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_CELLS))]
+    cells: Option<u32>,
+    /// Give clients this URL if they need a cell of this server, e.g. wss://node-1.example [default: the address of
+    /// --listen]
+    #[arg(long, value_name = "URL")]
+    advertise: Option<String>,
     /// Remove the store's folder at exit; the folder must be new or empty
     #[arg(long)]
     temporary: bool,
@@ -159,6 +167,9 @@ enum Register {
     Invite,
 }
 
+/// Maximum number of cells of a store. Each takes connections of the database.
+const MAX_CELLS: i64 = 256;
+
 /// Returns the arguments of the program, with those of the configuration file and the environment for `ludex serve`.
 ///
 /// # Errors
@@ -253,6 +264,8 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     config.store = args.store.location();
     config.standby = args.standby;
     config.allow_async_replication = args.allow_async_replication;
+    config.cells = args.cells;
+    config.advertise.clone_from(&args.advertise);
     for limit in &args.limits {
         limits::set(&mut config.limits, limit).map_err(|e| anyhow::anyhow!("--limit: {e}"))?;
     }

@@ -9,8 +9,8 @@ from pathlib import Path
 BOT = Path(__file__).with_name("checked_bot.py")
 
 
-def test_bot_passes_client_check(program: str) -> None:
-    command = [program, "check", "client", "--level", "runs", "--timeout", "60", "--"]
+def check(program: str, *options: str) -> str:
+    command = [program, "check", "client", *options, "--timeout", "60", "--"]
     done = subprocess.run(
         [*command, sys.executable, str(BOT)],
         capture_output=True,
@@ -19,4 +19,14 @@ def test_bot_passes_client_check(program: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "ok section 12: plays several seats in a run" in done.stdout, done.stdout
+    return done.stdout
+
+
+def test_bot_passes_client_check(program: str) -> None:
+    told = check(program, "--level", "runs")
+    assert "ok section 12: plays several seats in a run" in told, told
+
+
+def test_bot_follows_its_queue_to_another_cell(program: str) -> None:
+    told = check(program, "--level", "cells", "--only", "another cell")
+    assert told.startswith("ok section 7: follows its queue to another cell"), told

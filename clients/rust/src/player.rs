@@ -639,7 +639,7 @@ fn key_of(act: &Act) -> Key {
 }
 
 fn pause(error: &Refusal) -> Duration {
-    error.after_ms.map_or(RETRY_PAUSE, |ms| Duration::from_millis(ms.into()))
+    error.after_ms.map_or(RETRY_PAUSE, |ms| Duration::from_millis(ms.get().into()))
 }
 
 /// Returns the names of the actions in `legal`, given the `names` of the turn's original legal actions `before`. The id

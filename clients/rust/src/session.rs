@@ -62,6 +62,10 @@ type FrameStream = (String, Option<u32>);
 
 pub(crate) struct ClientSession {
     url: String,
+    /// URL of the cell that has the session, once the server has named it.
+    cell: Option<String>,
+    /// True once the session has environments, joins or seats, so that it stays in its cell.
+    is_used: bool,
     options: Options,
     commands: mpsc::Receiver<Command>,
     events: mpsc::UnboundedSender<Event>,
@@ -91,6 +95,8 @@ enum Disconnect {
     Later(String),
     /// The server ended the session because it was idle; a new session may start.
     Idle,
+    /// The cell at this URL serves the request, in a new session.
+    Moved(String),
     /// The client cannot reconnect.
     Over(Error),
 }
@@ -108,6 +114,8 @@ impl ClientSession {
         let (wire, welcome) = ClientSocket::open(url, &options, hello).await.map_err(|failed| failed.error)?;
         let session = ClientSession {
             url: url.to_owned(),
+            cell: None,
+            is_used: false,
             options,
             commands,
             events,
@@ -146,9 +154,13 @@ impl ClientSession {
                     break Error::ClientClosed;
                 }
                 Disconnect::Over(error) => break error,
-                Disconnect::Lost(why) => self.reconnect(&why, PAUSES.0, true).await,
-                Disconnect::Later(why) => self.reconnect(&why, PAUSES.1, true).await,
-                Disconnect::Idle => self.reconnect("idle", PAUSES.0, false).await,
+                Disconnect::Lost(why) => self.reconnect(&why, PAUSES.0, Next::Resume).await,
+                Disconnect::Later(why) => self.reconnect(&why, PAUSES.1, Next::Resume).await,
+                Disconnect::Idle => self.reconnect("idle", PAUSES.0, Next::Start).await,
+                Disconnect::Moved(at) => {
+                    self.cell = Some(at);
+                    self.reconnect("moved", PAUSES.0, Next::Move).await
+                }
             };
             wire = match reconnected {
                 Ok(wire) => wire,
@@ -238,8 +250,19 @@ impl ClientSession {
     fn take(&mut self, wire: &mut ClientSocket, incoming: Incoming) -> Option<Disconnect> {
         (self.last_frame, self.has_pinged) = (Instant::now(), false);
         match incoming {
-            Incoming::Message(Some(re), ServerMessage::Error(error)) => self.reply(re, Err(Error::Refused(error))),
-            Incoming::Message(Some(re), message) => self.reply(re, Ok(message)),
+            Incoming::Message(Some(re), ServerMessage::Error(error)) => match &error.moved {
+                // The request stays without a reply, and is sent to its cell.
+                Some(moved) if !self.is_used && self.pending.contains_key(&re) => {
+                    return Some(Disconnect::Moved(moved.at.clone()));
+                }
+                _ => self.reply(re, Err(Error::Refused(error))),
+            },
+            Incoming::Message(Some(re), message) => {
+                let holds =
+                    matches!(message, ServerMessage::Opened(_) | ServerMessage::Joined(_) | ServerMessage::Enrolled(_));
+                self.is_used |= holds;
+                self.reply(re, Ok(message));
+            }
             Incoming::Message(None, ServerMessage::Ping(ping)) => {
                 return self.command(wire, Some(Command::Send(ClientMessage::Pong(Pong { nonce: Some(ping.nonce) }))));
             }
@@ -330,8 +353,8 @@ impl ClientSession {
         }
     }
 
-    /// Tries to reconnect for the time `patience`, and resumes the session if possible.
-    async fn reconnect(&mut self, why: &str, first: Duration, resume: bool) -> Result<ClientSocket, Error> {
+    /// Tries to reconnect for the time `patience`. A cell that cannot be reached is looked up at the first URL.
+    async fn reconnect(&mut self, why: &str, first: Duration, next: Next) -> Result<ClientSocket, Error> {
         let patience = self.options.patience.unwrap_or(Duration::from_millis(self.welcome.limits.grace_ms));
         let began = Instant::now();
         let mut pause = first;
@@ -339,19 +362,25 @@ impl ClientSession {
             if self.commands.is_closed() && self.commands.is_empty() {
                 return Err(Error::ClientClosed);
             }
-            let resume = resume.then(|| ResumeSession {
+            let resume = (next == Next::Resume).then(|| ResumeSession {
                 session: self.welcome.session.clone(),
                 key: self.welcome.key.clone(),
                 seen: self.seen_frames(),
             });
             let mut wait = pause;
-            match ClientSocket::open(&self.url, &self.options, hello(&self.options, resume)).await {
+            let url = self.cell.as_ref().unwrap_or(&self.url);
+            match ClientSocket::open(url, &self.options, hello(&self.options, resume)).await {
                 Ok((wire, welcome)) => {
-                    self.adopt(welcome);
+                    self.adopt(welcome, next);
                     return Ok(wire);
+                }
+                Err(ConnectError { error: Error::Refused(refusal), .. }) if refusal.moved.is_some() => {
+                    self.cell = refusal.moved.map(|moved| moved.at);
                 }
                 Err(ConnectError { error, retry: false, .. }) => return Err(error),
                 Err(ConnectError { after_ms, .. }) => {
+                    // Its next owner may have another URL.
+                    self.cell = None;
                     wait = wait.max(Duration::from_millis(after_ms.unwrap_or(0).into()));
                 }
             }
@@ -364,13 +393,14 @@ impl ClientSession {
         }
     }
 
-    fn adopt(&mut self, welcome: Box<Welcome>) {
+    fn adopt(&mut self, welcome: Box<Welcome>, next: Next) {
         (self.last_frame, self.has_pinged) = (Instant::now(), false);
         // Requests without a reply are sent again, with their old ids.
         self.sent = 0;
         self.in_flight = 0;
-        if !welcome.resumed {
+        if !welcome.resumed && next != Next::Move {
             self.lost += 1;
+            self.is_used = false;
             self.seen.clear();
             self.ended.clear();
             for (_, pending) in std::mem::take(&mut self.pending) {
@@ -378,8 +408,22 @@ impl ClientSession {
             }
         }
         self.welcome = welcome.clone();
-        let _ = self.events.send(Event::Connected(welcome));
+        // For the caller, a session that moves is the first one.
+        if next != Next::Move {
+            let _ = self.events.send(Event::Connected(welcome));
+        }
     }
+}
+
+/// Session of the next connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The same session.
+    Resume,
+    /// A new session, because the server has ended the old one.
+    Start,
+    /// A new session in another cell. The old one had nothing, so that nothing is lost.
+    Move,
 }
 
 fn hello(options: &Options, resume: Option<ResumeSession>) -> Hello {

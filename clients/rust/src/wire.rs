@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
@@ -196,7 +197,7 @@ impl ClientSocket {
         loop {
             match self.next().await {
                 Incoming::Message(Some(HELLO_ID) | None, ServerMessage::Error(error)) => {
-                    let (retry, after_ms) = (error.retry, error.after_ms);
+                    let (retry, after_ms) = (error.retry, error.after_ms.map(NonZeroU32::get));
                     return Err(ConnectError { error: Error::Refused(error), retry, after_ms });
                 }
                 Incoming::Message(Some(HELLO_ID), ServerMessage::Welcome(welcome)) => return Ok(welcome),

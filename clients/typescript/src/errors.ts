@@ -29,6 +29,8 @@ export class LudexError extends Error {
   readonly nearest?: string;
   /** Validation errors of a document. */
   readonly issues: Issue[];
+  /** URL of the cell that serves the request, for the code `moved`. */
+  readonly at?: string;
   /** Results of `play` before the failure. */
   results?: MatchResult[];
 
@@ -44,6 +46,7 @@ export class LudexError extends Error {
     if (from.allowed != null) this.allowed = from.allowed;
     if (from.nearest != null) this.nearest = from.nearest;
     this.issues = from.issues ?? [];
+    if (from.moved != null) this.at = from.moved.at;
   }
 }
 

@@ -117,7 +117,7 @@ export type ErrorCode =
   | 'hello_first' | 'unauthorized' | 'forbidden' | 'unknown_game' | 'bad_params' | 'unknown_agent' | 'bad_seed'
   | 'unknown_env' | 'env_over' | 'bad_shape' | 'illegal_action' | 'unparsed' | 'bad_snapshot' | 'limit'
   | 'rate_limited' | 'window_full' | 'unknown_join' | 'unknown_suite' | 'unknown_run' | 'unknown_match'
-  | 'not_your_seat' | 'not_your_turn' | 'stale_turn' | 'conflict' | 'match_over' | 'draining' | 'internal';
+  | 'not_your_seat' | 'not_your_turn' | 'stale_turn' | 'conflict' | 'match_over' | 'draining' | 'moved' | 'internal';
 
 /** Party at fault for an error. */
 export type Fault = 'client' | 'agent' | 'server';
@@ -305,6 +305,14 @@ export type MatchFrame = MatchStart | TurnMessage | MatchEvent | MatchEnd;
 
 /** Form of the views in the turns and events of a match. */
 export type MatchView = 'struct' | 'text' | 'tensor' | 'info' | 'texts' | 'picture' | 'prompt';
+
+/** Cell of a server that serves a request. */
+export interface MovedTo {
+  /** URL of the cell. */
+  at: string;
+  /** Number of the cell. */
+  cell: number;
+}
 
 /** Notes of an agent that accompany its move. Stored in the record; only `say` is disclosed before the match ends. */
 export interface Notes {
@@ -1503,6 +1511,8 @@ export interface ErrorMessage {
   nearest?: string;
   /** Issues found in the document. */
   issues?: Issue[];
+  /** Cell that serves the request, with the code `moved`. */
+  moved?: MovedTo;
 }
 
 /** Events that do not belong to a match. */

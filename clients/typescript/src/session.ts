@@ -118,6 +118,11 @@ export class Session {
   #connection?: Connection;
   #nextId = HELLO_ID + 1;
   #resumable = false;
+  /** URL of the session's cell, once the server has named it. */
+  #cell?: string;
+  /** True once the session has joins or seats, so that it stays in its cell, as a session with environments does. */
+  #seated = false;
+  #moving = false;
   #over?: ErrorMessage;
   /** Cancels the current wait when the session ends. */
   #wake = () => {};
@@ -199,13 +204,15 @@ export class Session {
     const end = Date.now() + patienceMs;
     let pauseMs = MIN_PAUSE_MS;
     for (let attempt = 1; ; attempt++) {
-      const url = this.#urls[(attempt - 1) % this.#urls.length]!;
+      const url = this.#cell ?? this.#urls[(attempt - 1) % this.#urls.length]!;
       const error = await this.#hello(url);
       if (this.#over) throw new LudexError(this.#over);
       if (!error) return;
+      // Without a URL, the next owner of the cell may have another one.
+      this.#cell = error.moved && normalUrl(error.moved.at);
       pauseMs = Math.max(pauseMs, error.after_ms ?? 0);
       const late = Date.now() + pauseMs > end;
-      if (!error.retry || late) {
+      if (!(error.retry || this.#cell) || late) {
         this.#end(error.retry ? failure('connection_lost', `no response from ${url}: ${error.message}`) : error);
         throw new LudexError(this.#over!);
       }
@@ -268,7 +275,7 @@ export class Session {
       hello.resume = { session: welcome.session, key: welcome.key, seen: this.seen.frames() };
     }
     // If the session no longer exists, the name reclaims the player's seats.
-    if (handler.reclaim || (welcome && handler.onEvent)) hello.reclaim = true;
+    if (handler.reclaim || (welcome && handler.onEvent && !this.#moving)) hello.reclaim = true;
     return { type: 'hello', id: HELLO_ID, ...hello };
   }
 
@@ -276,6 +283,11 @@ export class Session {
     this.welcome = welcome;
     this.#resumable = true;
     this.#silentTicks = 0;
+    if (this.#moving) {
+      this.#moving = false;
+      for (const { packed } of this.#pending.values()) this.#connection?.send(packed);
+      return;
+    }
     // A session survives a restart of the server, environments do not. A request for a lost environment must not reach a
     // new environment with the same number.
     const gone = [...this.envs.keys()].filter((env) => !welcome.resumed || !welcome.envs?.includes(env));
@@ -305,6 +317,16 @@ export class Session {
     });
   }
 
+  /** Starts a session in another cell, and sends the pending requests there. */
+  #move(cell: string): void {
+    this.#connection?.close();
+    this.#connection = undefined;
+    this.#cell = normalUrl(cell);
+    this.#resumable = false;
+    this.#moving = true;
+    this.#reconnect(0);
+  }
+
   /** Sends a ping after a long silence. If no reply arrives, drops the connection. */
   #checkSilence(): void {
     // Counts ticks instead of time, because a busy agent can block the thread while messages arrive.
@@ -324,6 +346,11 @@ export class Session {
     this.#silentTicks = 0;
     if (message.type === 'error') this.#restMs = Math.max(this.#restMs, message.after_ms ?? 0);
     if (message.re != null) {
+      if (message.type === 'joined' || message.type === 'enrolled') this.#seated = true;
+      const stays = this.#seated || this.envs.size > 0;
+      if (message.type === 'error' && message.moved && this.#pending.has(message.re) && !stays) {
+        return this.#move(message.moved.at);
+      }
       // Ignores a second reply to the same request.
       const pending = this.#pending.get(message.re);
       this.#pending.delete(message.re);

@@ -18,5 +18,8 @@ for (const [name, env] of Object.entries(transports)) {
     const { stdout } = await ludex(['check', 'client', '--level', 'runs', '--', process.execPath, bot, '{url}'], env);
     assert.match(stdout, /^ok section 7: comes back after a cut at every message$/m);
     assert.match(stdout, /^ok section 12: plays several seats in a run$/m);
+    const cells = ['check', 'client', '--level', 'cells', '--only', 'another cell'];
+    const followed = await ludex([...cells, '--', process.execPath, bot, '{url}'], env);
+    assert.match(followed.stdout, /^ok section 7: follows its queue to another cell$/m);
   });
 }

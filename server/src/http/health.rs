@@ -27,14 +27,16 @@ pub(super) fn is_probe(path: &str) -> bool {
 
 /// Returns the state of the server; 503 while it accepts no new work.
 pub(super) async fn health(State((shared, _)): App) -> Answer {
-    let (live, parked) = shared.hub.sessions.count();
+    let cells = shared.cells.all();
+    let counts = cells.values().map(|state| state.hub.sessions.count());
+    let (live, parked) = counts.fold((0, 0), |(live, parked), (more, waiting)| (live + more, parked + waiting));
     let (code, status) = match shared.is_draining() {
         true => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
         false => (StatusCode::OK, "ok"),
     };
     let body = json!({
         "status": status, "server": ludex_play::PROGRAM, "protocol": ludex_protocol::VERSION,
-        "up_ms": shared.now_ms(), "sessions": live, "parked": parked,
+        "up_ms": shared.now_ms(), "sessions": live, "parked": parked, "cells": cells.keys().collect::<Vec<_>>(),
     });
     (code, Json(body)).into_response()
 }
@@ -51,7 +53,7 @@ pub(super) async fn ready(State((shared, _)): App) -> Answer {
     if shared.is_draining() {
         return probe(Some("the server is draining".to_owned()));
     }
-    if !shared.store.holds_lease() {
+    if shared.cells.all().values().any(|state| !state.store.holds_lease()) {
         return probe(Some("the lease of the store has expired".to_owned()));
     }
     let why = match tokio::time::timeout(STORE, shared.store.last_release()).await {

@@ -8,7 +8,7 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap, HeaderValue};
-use axum::middleware::{from_fn, map_response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Json};
 use axum::routing::get;
 use flate2::Compression;
@@ -18,7 +18,7 @@ use ludex_protocol::{ErrorCode, Refusal};
 use ludex_store::MatchFilter;
 use serde::Deserialize;
 
-use super::{Answer, access, compute, failed, games, health, route, site};
+use super::{Answer, access, cell, compute, failed, games, health, route, site};
 use crate::auth::{Grant, Scopes};
 use crate::page_cache::PageKind;
 use crate::peer::Peer;
@@ -59,7 +59,8 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
         .fallback(|| async {
             failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "expected the path of an endpoint"))
         })
-        .with_state((shared, peer))
+        .with_state((shared.clone(), peer.clone()))
+        .layer(from_fn_with_state((shared, peer), cell::redirect_runs))
         .layer(map_response(for_programs))
         .layer(from_fn(route::attach))
 }
@@ -93,17 +94,19 @@ async fn metrics_page(State(app): App, headers: HeaderMap) -> Answer {
         let error = Refusal::new(ErrorCode::Forbidden, "expected a token with the scope metrics or admin");
         return failed(StatusCode::FORBIDDEN, error);
     }
-    let (live, parked) = app.0.hub.sessions.count();
-    app.0.metrics.live.set(live as f64);
-    app.0.metrics.parked.set(parked as f64);
-    app.0.metrics.matches.set(app.0.hub.live_matches() as f64);
-    app.0.metrics.waiting.set(app.0.hub.waiting() as f64);
-    app.0.metrics.envs.set(f64::from(app.0.hub.sessions.owners.used(Resource::Envs)));
+    let cells = app.0.cells.all();
+    let sum = |count: fn(&ludex_arena::matches::Hub) -> f64| cells.values().map(|state| count(&state.hub)).sum::<f64>();
+    app.0.metrics.live.set(sum(|hub| hub.sessions.count().0 as f64));
+    app.0.metrics.parked.set(sum(|hub| hub.sessions.count().1 as f64));
+    app.0.metrics.matches.set(sum(|hub| hub.live_matches() as f64));
+    app.0.metrics.waiting.set(sum(|hub| hub.waiting() as f64));
+    app.0.metrics.envs.set(sum(|hub| f64::from(hub.sessions.owners.used(Resource::Envs))));
     app.0.metrics.queued.set(app.0.hub.compute.queued() as f64);
     app.0.metrics.lag.set(app.0.workers.take_lag().as_secs_f64());
     let mut page = app.0.metrics.render();
     if grant.may(Scopes::ADMIN) {
-        page.push_str(&metrics::owners(&app.0.hub.sessions.owners.all()));
+        let accounts: Vec<_> = cells.values().flat_map(|state| state.hub.sessions.owners.all()).collect();
+        page.push_str(&metrics::owners(&accounts));
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page).into_response()
 }

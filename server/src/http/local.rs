@@ -44,5 +44,6 @@ pub(crate) fn connector(streams: LocalStreams, peer: Peer, shared: Arc<ServerSta
 pub(crate) async fn serve(stream: DuplexStream, peer: Peer, shared: Arc<ServerState>) {
     let io = session::timed(stream, Duration::from_millis(shared.limits.hello_ms));
     let wire = ServerSocket::new(io, Vec::new(), Encoding::MsgPack, &shared.limits).await;
-    session::serve(wire, peer, shared).await;
+    let cell = shared.hub.cell().number();
+    session::serve(wire, peer, shared, cell).await;
 }

@@ -31,7 +31,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::route::{self, Route};
-use super::{Answer, access, compute, games, token};
+use super::{Answer, access, cell, compute, games, token};
 use crate::auth::{self, Grant};
 use crate::page_cache::{PageKey, PageKind};
 use crate::peer::Peer;
@@ -95,7 +95,8 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer, programs: Router) -> 
         .merge(registration)
         .with_state((shared.clone(), peer.clone()))
         .fallback_service(programs)
-        .layer(from_fn_with_state((shared, peer), filled))
+        .layer(from_fn_with_state((shared.clone(), peer.clone()), filled))
+        .layer(from_fn_with_state((shared, peer), cell::redirect_runs))
         .layer(from_fn(route::attach))
 }
 

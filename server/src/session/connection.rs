@@ -55,10 +55,10 @@ fn close_with(close: Close) -> End {
     End::Broken(Broken::Close(close))
 }
 
-/// Serves one WebSocket until it ends.
-pub(crate) async fn serve<S: Io>(mut wire: ServerSocket<S>, peer: Peer, shared: Arc<ServerState>) {
+/// Serves one WebSocket until it ends. `cell` is the number of the cell that the client asked for.
+pub(crate) async fn serve<S: Io>(mut wire: ServerSocket<S>, peer: Peer, shared: Arc<ServerState>, cell: u32) {
     // Boxed, since a connection's future is as large as its largest await point, and this part runs only once.
-    let welcomed = match Box::pin(hello::greet(&mut wire, &peer, &shared)).await {
+    let welcomed = match Box::pin(hello::greet(&mut wire, &peer, &shared, cell)).await {
         Ok(welcomed) => welcomed,
         Err(Broken::Close(with)) => return wire.close(with).await,
         Err(Broken::Lost) => return wire.closed().await,
@@ -538,7 +538,7 @@ mod tests {
         let entry = shared.permits.enter(ip).unwrap();
         let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
         let wire = ServerSocket::new(timed(near, PATIENCE), Vec::new(), Encoding::Json, &shared.limits).await;
-        tokio::task::spawn_local(serve(wire, peer, shared.clone()))
+        tokio::task::spawn_local(serve(wire, peer, shared.clone(), 0))
     }
 
     async fn say(ws: &mut WebSocketStream<DuplexStream>, message: Value) -> Value {

@@ -59,7 +59,7 @@ impl HelloRefusal {
     }
 }
 
-/// Waits for `hello`, then creates or resumes a session. If this fails, the client has already received the reason.
+/// Waits for `hello`, then creates or resumes a session of the cell number `cell`. If this fails, the client has already received the reason.
 ///
 /// # Errors
 ///
@@ -68,11 +68,12 @@ pub(super) async fn greet<S: Io>(
     wire: &mut ServerSocket<S>,
     peer: &Peer,
     shared: &Arc<ServerState>,
+    cell: u32,
 ) -> Result<Welcomed, Broken> {
     let time = peer.hello_time(&shared.limits);
     let by = Instant::now() + time;
     let (id, refused) = match first(wire, shared, time, by).await? {
-        Ok((id, hello)) => match welcome(id, *hello, wire, peer, shared).await {
+        Ok((id, hello)) => match welcome(id, *hello, wire, peer, shared, cell).await {
             Ok(welcomed) => return Ok(welcomed),
             Err(refused) => (Some(id), refused),
         },
@@ -139,7 +140,9 @@ async fn welcome<S: Io>(
     wire: &mut ServerSocket<S>,
     peer: &Peer,
     shared: &Arc<ServerState>,
+    cell: u32,
 ) -> Result<Welcomed, HelloRefusal> {
+    check_cell(&hello, shared, cell)?;
     let (about, grant) = who(&hello, peer, shared).await?;
     let scopes = grant.scopes;
     if !peer.entry.welcome(grant.token.is_some()) {
@@ -156,7 +159,7 @@ async fn welcome<S: Io>(
             (session, work)
         }
         None => {
-            let session = shared.hub.sessions.create(random("s_")?, about);
+            let session = shared.hub.sessions.create(shared.hub.cell().id('s', &random_hex()?), about);
             let owner = session.about.owner.as_deref();
             tracing::info!(session = %session.id, agent = session.name(), owner, ip = %peer.ip, "session started");
             (session, None)
@@ -168,7 +171,7 @@ async fn welcome<S: Io>(
     work.replies.resize(shared.limits.replies_kept as usize);
     work.gym.set_context(shared.gym.clone());
 
-    let key = random("k_")?;
+    let key = format!("k_{}", random_hex()?);
     let (mail, mailbox) = mpsc::channel(MAILBOX);
     let (say, control) = mpsc::unbounded_channel();
     let (mail, generation) = (Mailbox::new(mail, wire.encoding), shared.hub.sessions.generation());
@@ -247,6 +250,16 @@ async fn find(hello: &Hello, about: &ClientInfo, shared: &ServerState) -> Result
     })
 }
 
+/// Refuses clients of another cell: of the session to resume, or else of the cell number `cell`.
+fn check_cell(hello: &Hello, shared: &ServerState, cell: u32) -> Result<(), HelloRefusal> {
+    let own = shared.hub.cell();
+    let wanted = hello.resume.as_ref().map_or(cell, |resume| own.of_id(&resume.session));
+    shared.hub.check_cell(wanted).map_err(|refusal| {
+        let close = if refusal.code == ErrorCode::Moved { close::MOVED } else { close::RATE };
+        HelloRefusal(*refusal, close)
+    })
+}
+
 /// Refuses clients while another server may own the store, and so the sessions in it.
 fn check_lease(shared: &ServerState) -> Result<(), HelloRefusal> {
     if shared.store.holds_lease() {
@@ -304,9 +317,9 @@ fn agent_name(asked: &AgentId, grant: &Grant) -> Result<String, HelloRefusal> {
     Ok(asked.name.clone())
 }
 
-fn random(prefix: &str) -> Result<String, HelloRefusal> {
+fn random_hex() -> Result<String, HelloRefusal> {
     let bytes = auth::random_bytes::<16>().map_err(|e| HelloRefusal::of(ErrorCode::Internal, e.to_string()))?;
-    Ok(format!("{prefix}{}", hex::encode(bytes)))
+    Ok(hex::encode(bytes))
 }
 
 fn names(granted: Scopes) -> Vec<Scope> {

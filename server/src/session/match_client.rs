@@ -165,7 +165,7 @@ impl MatchClient {
                 }
             }
             ClientMessage::ListMatches(list) => self.list(re, &list).await,
-            ClientMessage::Spectate(watch) => self.spectate(re, watch),
+            ClientMessage::Spectate(watch) => self.spectate(re, watch).await,
             ClientMessage::Unspectate(un) => {
                 self.watching.retain(|id| *id != un.match_id);
                 self.unwatch(&un.match_id);
@@ -223,10 +223,12 @@ impl MatchClient {
         }
     }
 
-    fn spectate(&mut self, re: Id, watch: Spectate) {
+    async fn spectate(&mut self, re: Id, watch: Spectate) {
         let Some(handle) = self.hub.handle(&watch.match_id) else {
-            return self
-                .reply(re, Refusal::new(ErrorCode::UnknownMatch, "expected the id of a match").got(watch.match_id));
+            let cell = self.hub.cell_of_match(&watch.match_id).await;
+            let moved = cell.and_then(|cell| self.hub.check_cell(cell).err());
+            let unknown = || Refusal::new(ErrorCode::UnknownMatch, "expected the id of a match").got(watch.match_id);
+            return self.reply(re, moved.map_or_else(unknown, |moved| *moved));
         };
         let full = watch.view == SpectatorView::Full;
         let session = &self.session;

@@ -119,7 +119,7 @@ pub(crate) fn import(file: &Path, url: &str) -> Result<(), StoreError> {
         }
         link.client.batch_execute("SET idle_in_transaction_session_timeout = 0").await.map_err(failed)?;
         let change = link.client.transaction().await.map_err(failed)?;
-        open::create(&change, &address).await?;
+        open::create(&change, &address, 1).await?;
         for table in TABLES {
             let columns = columns(&copy, table).map_err(sql)?.join(", ");
             let described = change.prepare(&format!("SELECT {columns} FROM {table}")).await.map_err(failed)?;

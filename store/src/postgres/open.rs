@@ -2,7 +2,7 @@
 
 use tokio_postgres::{Client, Transaction};
 
-use super::lease::Lease;
+use super::lease::{self, Lease};
 use super::link::{Address, Link, failure};
 use crate::engine::Access;
 use crate::{StoreError, StoreOptions, VERSION};
@@ -11,6 +11,14 @@ pub(super) const SCHEMA: &str = include_str!("schema.sql");
 
 /// Key of the advisory lock under which the schema is created: "LUDX".
 const SCHEMA_LOCK: i64 = 0x4c55_4458;
+
+/// Addition of cells to a store without owners and without work that belongs to a cell.
+const GROW: &str = "INSERT INTO cells SELECT cell, '', '', 0, 0, '-infinity' FROM generate_series(0, $1::bigint - 1) AS t (cell) \
+                    WHERE NOT EXISTS (SELECT 1 FROM cells WHERE until > now()) \
+                    AND NOT EXISTS (SELECT 1 FROM matches WHERE ended_ms IS NULL) \
+                    AND NOT EXISTS (SELECT 1 FROM joins) \
+                    AND NOT EXISTS (SELECT 1 FROM runs WHERE ended_ms IS NULL OR hidden = 1) \
+                    ON CONFLICT DO NOTHING";
 
 /// Oldest supported version of PostgreSQL.
 const OLDEST: i32 = 13;
@@ -33,7 +41,7 @@ pub(super) async fn open(
     if access == Access::Owner {
         check_durability(&link.client, address, options).await?;
         let change = link.client.transaction().await.map_err(failed)?;
-        create(&change, address).await?;
+        create(&change, address, options.cells.unwrap_or(1)).await?;
         change.commit().await.map_err(failed)?;
     }
     match stored_version(&link.client).await.map_err(failed)? {
@@ -41,8 +49,16 @@ pub(super) async fn open(
         Some(VERSION) => {}
         Some(found) => return Err(StoreError::Version { place: address.place.clone(), found, known: VERSION }),
     }
+    let cells = lease::count(&link.client).await.map_err(failed)?;
+    if let Some(wanted) = options.cells.filter(|wanted| *wanted != cells) {
+        let message = format!(
+            "expected {wanted} cells, got a store with {cells}; the number can grow only while no server, no match, no \
+             join and no run uses the store"
+        );
+        return Err(StoreError::Sql { place: address.place.clone(), why: failure(message) });
+    }
     let lease = match access {
-        Access::Owner => match Lease::acquire(&link.client, options.lease).await.map_err(failed)? {
+        Access::Owner => match Lease::acquire(&link.client, options).await.map_err(failed)? {
             Ok(lease) => Some(lease),
             Err(owner) => return Err(StoreError::Locked { place: address.place.clone(), owner: Some(owner) }),
         },
@@ -96,18 +112,18 @@ async fn check_durability(client: &Client, address: &Address, options: &StoreOpt
     Ok(())
 }
 
-/// Creates the tables in a database without tables.
-pub(super) async fn create(change: &Transaction<'_>, address: &Address) -> Result<(), StoreError> {
+/// Creates the tables in a database without tables, and cells up to this number in an idle store.
+pub(super) async fn create(change: &Transaction<'_>, address: &Address, cells: u32) -> Result<(), StoreError> {
     let failed = |e| address.error(e);
     change.execute("SELECT pg_advisory_xact_lock($1)", &[&SCHEMA_LOCK]).await.map_err(failed)?;
     let tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()";
     let tables: i64 = change.query_one(tables, &[]).await.and_then(|row| row.try_get(0)).map_err(failed)?;
     if tables == 0 {
         let script = format!("{SCHEMA}INSERT INTO ludex_store VALUES ({VERSION});");
-        return change.batch_execute(&script).await.map_err(failed);
+        change.batch_execute(&script).await.map_err(failed)?;
     }
     match has_store(change.client()).await.map_err(failed)? {
-        true => Ok(()),
+        true => change.execute(GROW, &[&i64::from(cells)]).await.map(drop).map_err(failed),
         false => Err(StoreError::Foreign { place: address.place.clone() }),
     }
 }

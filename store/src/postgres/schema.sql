@@ -126,16 +126,22 @@ CREATE TABLE counters (
     value BIGINT NOT NULL
 );
 
--- Shares of the work of all servers, each owned by one server. `epoch` counts the owners; `batch` counts the commits of
+-- Shares of the work of all servers, each owned by one server, which clients reach at `at`. `epoch` counts the owners; `batch` counts the commits of
 -- the owner, which finds out by it whether a commit succeeded whose acknowledgment was lost.
 CREATE TABLE cells (
     cell  BIGINT PRIMARY KEY,
     node  TEXT NOT NULL,
+    at    TEXT NOT NULL,
     epoch BIGINT NOT NULL,
     batch BIGINT NOT NULL,
     until TIMESTAMPTZ NOT NULL
 );
-INSERT INTO cells VALUES (0, '', 0, 0, '-infinity');
+
+-- Servers that wait for their first cell, and the time of their last attempt to take one.
+CREATE TABLE waiting (
+    node TEXT PRIMARY KEY,
+    seen TIMESTAMPTZ NOT NULL
+);
 
 -- Mark of a ludex store, and the version of this schema.
 CREATE TABLE ludex_store (version BIGINT NOT NULL);

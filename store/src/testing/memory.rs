@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::engine::{Boxed, Engine, Query, ReadPool, Statement, WriteConnection};
 use crate::value::Row;
-use crate::{Commits, Store, StoreError, StoreLocation, sqlite};
+use crate::{Commits, Store, StoreCell, StoreError, StoreLocation, sqlite};
 
 /// Name of the database in errors.
 const PLACE: &str = ":memory:";
@@ -60,7 +60,7 @@ impl MemoryDatabase {
     ) -> Result<Store, StoreError> {
         let epoch = self.owners.fetch_add(1, Ordering::Relaxed) + 1;
         let writes = MemoryWrites { database: self.clone(), epoch, fate: Box::new(fate), crash: Box::new(crash) };
-        let engine = Engine { writes: Box::new(writes), reads: Arc::new(self.clone()) };
+        let engine = Engine { cell: StoreCell::ONLY, writes: Box::new(writes), reads: Arc::new(self.clone()) };
         let location = StoreLocation::Sqlite(PathBuf::from(PLACE));
         Store::start_here(location, Commits::default(), engine).into_owner().await
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ludex_store::snapshot::{self, StoreSnapshot};
 use ludex_store::testing::{DatabaseProxy, PostgresServer};
-use ludex_store::{Store, StoreError, StoreLocation, StoreOptions, Write};
+use ludex_store::{MatchFilter, Store, StoreError, StoreLocation, StoreOptions, Write};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 
@@ -157,6 +157,65 @@ fn owner_without_its_lease_stores_nothing() {
         // A closed store can be opened at once.
         second.close().await.unwrap();
         open(&database).await.close().await.unwrap();
+    });
+}
+
+/// Each owner of a store with several cells has one of them, and their writes have one order of releases.
+#[test]
+fn owners_share_the_cells_of_a_store() {
+    let Some(server) = PostgresServer::start() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let database = server.database("cells");
+    let of = |cells, at: &str| StoreOptions { cells: Some(cells), at: at.to_owned(), ..StoreOptions::default() };
+    runtime.block_on(async {
+        let mut owners = Vec::new();
+        for at in ["ws://a", "ws://b", "ws://c"] {
+            owners.push(Store::open_with(&database, of(3, at)).await.unwrap());
+        }
+        let cells: Vec<_> = owners.iter().map(|owner| (owner.cell().number(), owner.cell().count())).collect();
+        assert_eq!(cells, [(0, 3), (1, 3), (2, 3)]);
+        assert!(matches!(Store::open_with(&database, of(3, "ws://d")).await.err(), Some(StoreError::Locked { .. })));
+        let other = Store::open_with(&database, of(4, "ws://d")).await.err().unwrap().to_string();
+        assert!(other.contains("expected 4 cells, got a store with 3"), "{other}");
+        let table = owners[0].cells().await.unwrap();
+        let at: Vec<_> = table.owners.iter().flatten().map(|owner| &*owner.at).collect();
+        assert_eq!(at, ["ws://a", "ws://b", "ws://c"]);
+
+        // All cells release matches at once, while a reader follows the numbers.
+        let ends = owners.iter().enumerate().map(|(k, owner)| async move {
+            for n in 0..40 {
+                let id = owner.cell().id('m', &format!("{k}{n}"));
+                owner.write(vec![start(&id), end(&id, 5), Write::Released { ids: vec![id.clone()] }]).await.unwrap();
+            }
+        });
+        let reader = Store::open_shared(&database).await.unwrap();
+        let reads = async {
+            let (mut seen, mut last) = (0, 0);
+            while seen < 120 {
+                for row in reader.records(&MatchFilter::default(), last, 1_000).await.unwrap() {
+                    assert_eq!(row.seq, last + 1, "a release was visible after a later one");
+                    (seen, last) = (seen + 1, row.seq);
+                }
+            }
+        };
+        tokio::join!(futures_util::future::join_all(ends), reads);
+
+        // A closed cell is free at once.
+        owners.remove(1).close().await.unwrap();
+        let next = Store::open_with(&database, of(3, "ws://d")).await.unwrap();
+        assert_eq!(next.cell().number(), 1);
+        owners.push(next);
+        let running = owners[1].running_of(|id, _| owners[1].cell().has_id(id)).await.unwrap();
+        assert!(running.is_empty());
+        for store in owners.into_iter().chain([reader]) {
+            store.close().await.unwrap();
+        }
+        // An idle store gets more cells.
+        let more = Store::open_with(&database, of(5, "ws://a")).await.unwrap();
+        assert_eq!((more.cell().number(), more.cell().count()), (0, 5));
+        more.write(vec![start("m_1")]).await.unwrap();
+        more.close().await.unwrap();
+        assert!(Store::open_with(&database, of(6, "ws://a")).await.is_err(), "a match runs");
     });
 }
 

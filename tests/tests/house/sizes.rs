@@ -8,24 +8,24 @@ use super::{Workspace, files, root};
 /// Maximum lines of Rust per crate, including tests, benches and examples. A crate that reaches its limit is split, or a
 /// feature that needs the lines raises it with the reason in the commit. The tests grow with what they test.
 const CEILINGS: &[(&str, usize)] = &[
-    ("ludex-protocol", 9_000),
+    ("ludex-protocol", 9_020),
     ("ludex-env", 14_000),
     ("ludex-games", 48_500),
     ("ludex-agents", 28_300),
     ("ludex-referee", 15_150),
     ("ludex-report", 14_900),
     ("ludex-play", 12_850),
-    ("ludex-store", 6_500),
+    ("ludex-store", 6_800),
     ("ludex-gym", 3_425),
     ("ludex-pages", 1_850),
-    ("ludex-arena", 13_000),
-    ("ludex-server", 10_900),
+    ("ludex-arena", 13_250),
+    ("ludex-server", 11_400),
     ("ludex-doors", 3_500),
     ("ludex-cli", 9_500),
-    ("ludex-client", 2_500),
+    ("ludex-client", 2_540),
     ("own-game", 700),
-    ("ludex-tests", 27_400),
-    ("ludex-conformance", 9_100),
+    ("ludex-tests", 27_700),
+    ("ludex-conformance", 9_140),
 ];
 
 /// Returns the number of lines per workspace member. A file belongs to the member with the nearest manifest.

@@ -23,7 +23,7 @@ const TAKEOVER: Duration = Duration::from_secs(60);
 const MATCHES: usize = 20;
 const CLIENTS: usize = 20;
 
-fn url(location: &StoreLocation) -> String {
+pub(super) fn url(location: &StoreLocation) -> String {
     match location {
         StoreLocation::Postgres(url) => url.clone(),
         StoreLocation::Sqlite(_) => unreachable!("the tests use PostgreSQL"),

@@ -2,6 +2,8 @@
 
 mod archive;
 mod backup;
+#[cfg(unix)]
+mod cells;
 mod commands;
 mod crash;
 #[cfg(unix)]

@@ -13,8 +13,11 @@ use ludex_env::check::scaled;
 use ludex_protocol::record::{Outcome, Record};
 use ludex_server::Config;
 use ludex_server::operators::{EndedBy, end_match};
+#[cfg(unix)]
+use ludex_store::{StoreLocation, testing::PostgresServer};
 use ludex_tests::bot::first;
 use ludex_tests::client::ClientEnd;
+use ludex_tests::server::get;
 use ludex_tests::{Bot, Process, Server};
 use serde_json::{Value, json};
 
@@ -265,6 +268,53 @@ fn equals_local_runs(trial: &Trial) -> tempfile::TempDir {
 #[test]
 fn remote_run_with_kills_equals_local_run() {
     equals_local_runs(&LITTLE);
+}
+
+/// Kills the server of a run twice. Its successor uses the same database, but a new folder, as on another machine.
+#[cfg(unix)]
+#[test]
+fn remote_run_continues_on_other_machines() {
+    let Some(database) = PostgresServer::start() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let StoreLocation::Postgres(url) = database.database("runs") else { unreachable!("the store is a database") };
+    let suite = LITTLE.file(folder.path());
+    let options = ["--suite", suite.as_str(), "--store", &url];
+    let data = |k: u32| folder.path().join(format!("data-{k}"));
+    let start = |k, address| Process::start(PROGRAM, &data(k), &folder.path().join("log"), address, &options);
+    let done = |data: &Path| fs::read_to_string(data.join("runs/far/episodes.jsonl")).map_or(0, |t| t.lines().count());
+    let mut server = start(0, None);
+    let address = server.address;
+    let mut client = LITTLE.join(address, "far").spawn().expect("the program");
+    for kill in 1..3 {
+        // The second machine begins with the records of the first one.
+        let most = if kill == 1 { 5 } else { 10 };
+        let mut patience = 12_000;
+        while done(&data(kill - 1)) < most && patience > 0 {
+            std::thread::sleep(Duration::from_millis(5));
+            patience -= 1;
+        }
+        server.kill();
+        server = start(kill, Some(address));
+    }
+    let report = loop {
+        match last_report(client) {
+            Some(report) => break report,
+            None => client = LITTLE.join(address, "far").spawn().expect("the program"),
+        }
+    };
+    assert_eq!(report["reason"], "done");
+    let (near, near_verdict) = LITTLE.here(folder.path(), &data(2).join("runs/far"));
+    same(&records(&data(2), "far"), &near);
+    assert_eq!(verdict(&report["verdict"]["parts"]), near_verdict);
+    // A machine that has not played the run writes its folder when it is asked for the report.
+    server.has_not_panicked();
+    server.kill();
+    let server = start(3, Some(address));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let asked = runtime.block_on(get(address, "/runs/far/report.json", ""));
+    assert_eq!(asked.0, 200, "{}", asked.1);
+    same(&records(&data(3), "far"), &near);
+    server.has_not_panicked();
 }
 
 #[test]

@@ -10,6 +10,7 @@ use ludex_protocol::record::{EndReason, Header, MoveRecord, Record, RecordEvent}
 use ludex_store::{SessionRow, StoreError, StoredMatch, Write};
 
 use super::Hub;
+use crate::cells::suite_name;
 use crate::matches::lobby::BlockMatch;
 use crate::matches::match_row::Secret;
 use crate::matches::plan::Occupant;
@@ -57,7 +58,8 @@ impl Hub {
     ///
     /// Those of the store. A match that cannot be restored is logged and ends as `infra_error`.
     pub async fn restore(self: &Arc<Self>) -> Result<usize, StoreError> {
-        for row in self.store.sessions().await? {
+        let cell = self.cell();
+        for row in self.store.sessions().await?.into_iter().filter(|row| cell.has_id(&row.id)) {
             let id = row.id.clone();
             if let Err(error) = self.restore_session(row) {
                 tracing::warn!(session = %id, %error, "session restore failed");
@@ -69,8 +71,10 @@ impl Hub {
                 tracing::warn!(session = %session.id, %error, "join restore failed");
             }
         }
-        let running = self.store.running().await?;
-        self.restore_pairs(self.store.unreleased().await?, &running);
+        let running = self.own_running().await?;
+        let mut over = self.store.unreleased().await?;
+        over.retain(|(id, _)| cell.has_id(id));
+        self.restore_pairs(over, &running);
         let mut back = 0;
         for kept in running {
             // A match of a run whose agent is away stays in the store until the agent returns.
@@ -98,6 +102,22 @@ impl Hub {
         };
         self.joins_gone(done).await;
         Ok(back)
+    }
+
+    /// Returns the running matches of this cell.
+    async fn own_running(&self) -> Result<Vec<StoredMatch>, StoreError> {
+        let cell = self.cell();
+        if cell.count() == 1 {
+            return self.store.running().await;
+        }
+        let active = self.store.active_runs().await?.into_iter();
+        let runs: HashSet<String> =
+            active.filter(|run| cell.has_name(&suite_name(&run.suite))).map(|run| run.name).collect();
+        let is_own = |id: &str, run: Option<&str>| match run.filter(|run| !is_label(run)) {
+            Some(run) => runs.contains(run),
+            None => cell.has_id(id),
+        };
+        self.store.running_of(is_own).await
     }
 
     /// Restores the seeds and the remaining matches of all pairs that contain an unreleased match.

@@ -15,7 +15,7 @@ use ludex_protocol::record::Header;
 use ludex_referee::digest;
 use ludex_store::{StoreError, Write};
 
-use super::{Hub, fresh_id, random, storage_failure};
+use super::{Hub, random, storage_failure};
 use crate::matches::event_loop::{NewMatch, NewStart, Origin, agents_of};
 use crate::matches::lobby::{ReservedSeed, StartRollback};
 use crate::matches::match_row::RowDraft;
@@ -82,7 +82,7 @@ impl Hub {
         mirror: Vec<f64>,
         begun: Box<StartRollback>,
     ) {
-        let drawn = random::<16>().and_then(|salt| Ok((salt, fresh_id('m')?)));
+        let drawn = random::<16>().and_then(|salt| Ok((salt, self.fresh_id('m')?)));
         let (salt, id) = match drawn {
             Ok(drawn) => drawn,
             Err(error) => {
@@ -160,7 +160,7 @@ impl Hub {
             if !asked.rated {
                 return Ok((u64::from_be_bytes(random::<8>()?), None));
             }
-            let (index, kept) = self.store.number("rated").map_err(|e| storage_failure(&e))?;
+            let (index, kept) = self.store.number(&self.cell().own("rated")).map_err(|e| storage_failure(&e))?;
             Ok((digest::rated_seed(&self.secret, index), Some(kept)))
         };
         match &asked.pair {

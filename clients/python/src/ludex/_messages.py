@@ -1509,6 +1509,7 @@ ErrorCode: TypeAlias = Literal[
     "conflict",
     "match_over",
     "draining",
+    "moved",
     "internal",
 ]
 """Machine-readable reason of an error."""
@@ -1898,6 +1899,18 @@ Fault: TypeAlias = Literal["client", "agent", "server"]
 """Party at fault for an error."""
 
 
+class MovedTo(TypedDict):
+    """Cell of a server that serves a request.
+
+    Attributes:
+        at: URL of the cell.
+        cell: Number of the cell.
+    """
+
+    at: str
+    cell: int
+
+
 class Refusal(TypedDict):
     """The refusal of a request, sent to the client as the message `error`.
 
@@ -1913,6 +1926,7 @@ class Refusal(TypedDict):
         allowed: Allowed values: a list, or a range.
         nearest: Allowed word that is most similar to the received word.
         issues: Issues found in the document.
+        moved: Cell that serves the request, with the code `moved`.
     """
 
     code: ErrorCode
@@ -1926,6 +1940,7 @@ class Refusal(TypedDict):
     allowed: NotRequired[Any]
     nearest: NotRequired[str | None]
     issues: NotRequired[list[Issue]]
+    moved: NotRequired[MovedTo | None]
 
 
 class Record(TypedDict):

@@ -31,6 +31,7 @@ class LudexError(Exception):
         nearest: the accepted value most similar to ``got``.
         issues: faults of a document: dicts with ``path`` (a JSON pointer) and ``message``, and if
             known ``got``, ``allowed`` and ``code``.
+        at: for the code ``"moved"``: the URL of the cell that serves the request.
         results: the results of :func:`ludex.play` before the error.
     """
 
@@ -48,6 +49,7 @@ class LudexError(Exception):
         allowed: Any = None,
         nearest: Any = None,
         issues: Sequence[Mapping[str, Any]] = (),
+        at: str | None = None,
     ) -> None:
         super().__init__(code, message)
         self.code = code
@@ -61,6 +63,7 @@ class LudexError(Exception):
         self.allowed = allowed
         self.nearest = nearest
         self.issues = list(issues)
+        self.at = at
         self.results: list[MatchResult] = []
 
     @classmethod
@@ -78,6 +81,7 @@ class LudexError(Exception):
             allowed=frame.get("allowed"),
             nearest=frame.get("nearest"),
             issues=frame.get("issues") or (),
+            at=(frame.get("moved") or {}).get("at"),
         )
 
     def __str__(self) -> str:

@@ -65,7 +65,7 @@ pub(super) async fn register(State((shared, peer)): App, request: Request) -> An
                 true => made(status, Page::Register(RegisterPage { owner, problem: refusal.message, ..form(&shared) })),
                 false => failed(status, refusal),
             };
-            let seconds = wait.map(|ms| HeaderValue::from(ms.div_ceil(1_000)));
+            let seconds = wait.map(|ms| HeaderValue::from(ms.get().div_ceil(1_000)));
             seconds.map(|seconds| answer.headers_mut().insert(header::RETRY_AFTER, seconds));
             answer
         }

@@ -12,7 +12,7 @@ use ludex_env::Seat;
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::{Ack, ClientMessage, Draining, Hello, Scope, ServerMessage, ServerPing, Welcome};
 use ludex_protocol::record::EndReason;
-use ludex_protocol::{Id, Limits, VERSION};
+use ludex_protocol::{Id, Limits, Refusal, VERSION};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -27,6 +27,10 @@ use crate::CheckFault;
 
 /// Maximum time to wait for a client to exit after its match. Clients may exit but need not.
 const LINGERS: Duration = Duration::from_millis(1_500);
+
+/// Cell to which the client is moved, and the path of its URL.
+const CELL: u32 = 3;
+const CELL_PATH: &str = "/c/3";
 
 /// Nonce of the `ping` that is sent together with unknown fields and messages.
 const NONCE: u64 = 77;
@@ -360,6 +364,9 @@ impl<'a> ScriptServer<'a> {
             }
             Some(_) => {}
         }
+        if self.has(Disturbance::Moved) && self.done {
+            self.is_in_cell(wire, hello)?;
+        }
         let resumed = self.resumes(hello)?;
         self.sessions += 1;
         let key = format!("k_kit{}", self.sessions);
@@ -412,6 +419,30 @@ impl<'a> ScriptServer<'a> {
         }
         self.place(wire, Place::Other("sent welcome".into())).await?;
         if seated { self.catch_up(wire, cursors).await } else { Ok(()) }
+    }
+
+    /// Refuses a `join` because another cell has its queue, and closes the connection.
+    async fn move_away(&mut self, wire: &mut ScriptSocket, id: Id) -> Go<()> {
+        let address = self.listener.local_addr();
+        let address =
+            address.map_err(|e| CheckFault::new(0, format!("internal error of the check: {e}"), "an address"))?;
+        let refusal = Refusal::moved(CELL, &format!("ws://{address}{CELL_PATH}"));
+        wire.send(Some(id), &refusal.into(), false).await?;
+        (self.session, self.done) = (None, true);
+        self.break_off(wire, Place::Other("sent moved".into()), Some(close::MOVED)).await
+    }
+
+    /// Checks that the client starts a session at the URL of the cell.
+    fn is_in_cell(&self, wire: &ScriptSocket, hello: &Hello) -> Result<(), CheckFault> {
+        if !wire.uri.starts_with(CELL_PATH) {
+            let did = format!("connected to {} after `moved`", wire.uri);
+            return Err(CheckFault::new(7, did, format!("{CELL_PATH}, the path in `at`")));
+        }
+        if hello.resume.is_some() && self.session.is_none() {
+            let did = "resumed a session of another cell after `moved`";
+            return Err(CheckFault::new(7, did, "`hello` without `resume`"));
+        }
+        Ok(())
     }
 
     /// Returns true if the client resumes its session. Fails if the session key is wrong.

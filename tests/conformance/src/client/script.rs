@@ -15,6 +15,8 @@ pub enum Level {
     Resumable,
     /// Also sends documents in games that accept them.
     Documents,
+    /// Also follows its queue to another cell of the server.
+    Cells,
     /// Also plays matches in which it has several seats.
     Seats,
     /// Also plays a suite if LUDEX_SUITE names one.
@@ -23,9 +25,9 @@ pub enum Level {
 
 impl Level {
     /// Returns true if a client of this level must pass the scripts of `other`: each level includes those before it,
-    /// except `Documents`, which no other level includes.
+    /// except `Documents` and `Cells`, which no other level includes.
     pub(super) fn includes(self, other: Level) -> bool {
-        other == self || (other < self && other != Level::Documents)
+        other == self || (other < self && !matches!(other, Level::Documents | Level::Cells))
     }
 }
 
@@ -54,6 +56,8 @@ pub(super) enum Disturbance {
     Forgotten,
     /// The server announces that it is draining, and closes the connection with code 1012 after the second act.
     Drain,
+    /// Another cell has the queue of the first `join`.
+    Moved,
     /// The match ends while the client is disconnected. The end arrives as events or, if `resync` is true, in a
     /// `resync`.
     Ended { resync: bool },
@@ -116,6 +120,7 @@ pub(super) const SCRIPTS: &[Script] = &[
     script(6, Level::Resumable, "comes back to a server that restarts", Disturbance::Drain),
     script(7, Level::Resumable, "accepts the end of a match that it missed", Disturbance::Ended { resync: false }),
     script(7, Level::Resumable, "accepts a missed end in a resync", Disturbance::Ended { resync: true }),
+    script(7, Level::Cells, "follows its queue to another cell", Disturbance::Moved),
     document_script(5, "answers with documents", Disturbance::None),
     document_script(5, "repairs a document with flaws", Disturbance::Flaws),
     document_script(7, "sends a lost document again", Disturbance::LostAct),

@@ -53,6 +53,19 @@ async fn rust_client_passes_client_check() {
     passes(&[&JOIN[..], &["--reclaim"]].concat()).await;
 }
 
+#[tokio::test]
+async fn rust_client_follows_its_queue_to_another_cell() {
+    passes_all(1, &[&["--level", "cells", "--only", "another cell", "--"], &JOIN[..]].concat()).await;
+}
+
+/// Checks that a client which does not know cells is reported.
+#[tokio::test]
+async fn client_that_stays_in_its_cell_is_reported() {
+    let (code, out) = check(&["--level", "cells", "--only", "another cell", "--", BOT, "right", "{url}"]).await;
+    assert!(out.contains("FAULT section 7: follows its queue to another cell: "), "{out}");
+    assert_eq!(code, Some(1), "{out}");
+}
+
 /// Checks the Rust client in the game of the scripts with several seats, with and without `reclaim`.
 #[tokio::test]
 async fn rust_client_plays_several_seats() {

@@ -98,6 +98,11 @@ class Session:
         self._replies: dict[int, Message] = {}
         self._local: deque[Message] = deque()
         self._connection: Connection | None = None
+        # URL of the session's cell, once the server has named it.
+        self._cell: str | None = None
+        # A session with joins or seats stays in its cell, as one with environments does.
+        self._seated = False
+        self._moving = False
         self._resumable = False
         # A wait for messages ends at a new connection, since other requests may be due then.
         self._welcomed_again = False
@@ -305,7 +310,21 @@ class Session:
                 raise LudexError.from_wire(message)
         if number is None:
             return message
+        if message["type"] in ("joined", "enrolled"):
+            self._seated = True
+        moved = message.get("moved")
+        if moved and number in self._unanswered and not (self._seated or self.envs):
+            self._move(moved["at"])
+            return None
         return message if self._unanswered.pop(number, None) else None
+
+    def _move(self, cell: str) -> None:
+        """Start a session in another cell, and send the unanswered requests there."""
+        self._drop()
+        self._cell = cell
+        self._resumable, self._moving = False, True
+        self._connect(self.patience)
+        self._moving = False
 
     def _send(self, packed: bytes) -> None:
         try:
@@ -401,8 +420,9 @@ class Session:
         end, warn_at = started + patience, started + WARN_AFTER_SECONDS
         pause = MIN_PAUSE
         attempt = 0
+        cells = [self._cell] if self._cell else []
         while True:
-            url = self.urls[attempt % len(self.urls)]
+            url = self._cell or self.urls[attempt % len(self.urls)]
             attempt += 1
             try:
                 self._hello(url)
@@ -411,6 +431,8 @@ class Session:
                 return
             except (OSError, ConnectionLost) as error:
                 self._drop()
+                # The next owner of the cell may have another URL.
+                self._cell = None
                 reason: Exception = error
                 # A broken connection was answered: another program may listen at a port reused.
                 refused = isinstance(error, ConnectionRefusedError)
@@ -428,21 +450,22 @@ class Session:
                     self._resumable = False
             except LudexError as error:
                 self._drop()
-                if not error.retry:
+                self._cell = error.at
+                if not (error.retry or error.at):
                     raise
                 reason = error
                 pause = max(pause, (error.after_ms or 0) / 1000)
             if time.monotonic() + pause > end:
                 raise LudexError(
                     "connection_lost",
-                    f"no server answers at {' or '.join(self.urls)}: {reason}",
+                    f"no server answers at {' or '.join([*self.urls, *cells])}: {reason}",
                     fault="server",
                 ) from reason
             if time.monotonic() > warn_at:
                 warn_at = end
                 _log.warning(
                     "no server answers at %s (%s); retrying for %.0f s (see patience=)",
-                    " or ".join(self.urls),
+                    " or ".join([*self.urls, *cells]),
                     reason,
                     end - time.monotonic(),
                 )
@@ -467,7 +490,7 @@ class Session:
                 "key": self.welcome["key"],
                 "seen": seen_frames(self.last_seqs),
             }
-        if self._reclaim or (self.welcome and self._agent):
+        if self._reclaim or (self.welcome and self._agent and not self._moving):
             hello["reclaim"] = True
         connection.send(pack(hello))
         deadline = time.monotonic() + CONNECT_SECONDS
@@ -480,11 +503,11 @@ class Session:
                 raise LudexError.from_wire(message)
             if message["type"] == "welcome":
                 break
-        first = not self.welcome
+        first = not self.welcome or self._moving
         self.welcome = message
         self._resumable = True
-        self._discard_lost(message)
         if not first:
+            self._discard_lost(message)
             self._welcomed_again = True
             if self._on_welcome is not None:
                 self._on_welcome(message)

@@ -98,6 +98,9 @@ impl ScriptServer<'_> {
         let played = matches!(message, ClientMessage::Act(_) | ClientMessage::Join(_) | ClientMessage::Enrol(_));
         let kept = self.session.as_ref().and_then(|session| session.requests.get(&id)?.reply.clone());
         let from = self.table.as_ref().map_or(0, |table| table.log.len());
+        if matches!(message, ClientMessage::Join(_)) && self.has(Disturbance::Moved) && !self.done {
+            return self.move_away(wire, id).await;
+        }
         // The act is lost before the server executes it. In other scripts, only the reply is lost.
         if matches!(self.script.trouble, Disturbance::LostAct | Disturbance::Drain) && kept.is_none() {
             self.place(wire, at.clone()).await?;
