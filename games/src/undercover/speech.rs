@@ -43,12 +43,15 @@ fn parse_vote(text: &str) -> Option<Action> {
     after.or_else(|| bare.parse().ok())
 }
 
-/// Collapses white space, and removes quotes around the text.
+/// Collapses white space, and removes all quotes around the text: the result is the same if it is read again, as in a record.
 fn trimmed(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let quotes = [('"', '"'), ('\'', '\''), ('\u{201c}', '\u{201d}'), ('\u{2018}', '\u{2019}'), ('\u{ab}', '\u{bb}')];
-    let bare = quotes.iter().find_map(|&(a, b)| text.strip_prefix(a)?.strip_suffix(b));
-    bare.map_or(text.clone(), |t| t.trim().to_owned())
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut bare = text.as_str();
+    while let Some(inner) = quotes.iter().find_map(|&(a, b)| bare.strip_prefix(a)?.strip_suffix(b)) {
+        bare = inner.trim();
+    }
+    bare.to_owned()
 }
 
 impl Undercover {

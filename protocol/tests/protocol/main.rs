@@ -2,5 +2,4 @@
 
 mod codec;
 mod frames;
-mod fuzz;
 mod schema;

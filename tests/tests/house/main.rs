@@ -69,6 +69,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ),
     ("ludex-doors", &["ludex-protocol", "ludex-client"]),
     ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee"]),
+    ("ludex-fuzz", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-referee", "ludex-report"]),
     ("own-game", &["ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-server", "ludex-protocol"]),
     (
         "ludex-cli",
