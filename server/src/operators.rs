@@ -6,6 +6,7 @@ use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
+use ludex_play::time::clock_jump_ms;
 use ludex_protocol::record::EndReason;
 use ludex_store::{MatchState, Store, StoreError, StoreLocation, Write};
 
@@ -21,12 +22,29 @@ const STORED: Duration = Duration::from_secs(2);
 /// Interval at which the result of a request is polled.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Executes the commands of operators until the server stops, and closes connections whose token has expired.
+/// Executes the commands of operators until the server stops, and closes connections whose token has expired. Logs faults
+/// of the store and jumps of the clock.
 pub(crate) async fn watch(shared: Weak<ServerState>) {
-    let mut failed = false;
+    let (mut failed, mut faulty, mut jumped) = (false, false, false);
     loop {
         tokio::time::sleep(AGAIN).await;
         let Some(shared) = shared.upgrade() else { return };
+        match shared.store.write_fault() {
+            Some(error) if !faulty => tracing::error!(%error, "store cannot be written"),
+            None if faulty => tracing::info!("store can be written again"),
+            _ => {}
+        }
+        faulty = shared.store.write_fault().is_some();
+        let jump_ms = clock_jump_ms();
+        match jump_ms {
+            Some(jump_ms) if !jumped => tracing::error!(
+                jump_ms,
+                "wall clock jumped; the server keeps its own time until the clock is right again or the server restarts"
+            ),
+            None if jumped => tracing::info!("wall clock is right again"),
+            _ => {}
+        }
+        jumped = jump_ms.is_some();
         let done = execute(&shared).await;
         if let Err(error) = &done
             && !failed

@@ -1,7 +1,6 @@
 //! State that all connections of a server share.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use ludex_gym::catalogue::Catalogue;
 use ludex_gym::compute::Compute;
@@ -153,7 +152,7 @@ impl ServerState {
 
     /// Returns the milliseconds since the Unix epoch.
     pub fn epoch_ms(&self) -> i64 {
-        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
+        ludex_play::time::epoch_ms()
     }
 
     /// Returns true if a peer without a token is admitted until the server's first token is created.

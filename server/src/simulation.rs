@@ -1,6 +1,6 @@
 //! Simulation of a server, its clients, network and disk in one thread and in simulated time. A seed determines the faults:
-//! delays and cuts of connections, slow commits, and crashes before and after a commit. The clients are those of
-//! `ludex-client`.
+//! delays and cuts of connections, slow commits, a disk that is full or fails for minutes, jumps of the wall clock, and
+//! crashes before and after a commit. The clients are those of `ludex-client`.
 //!
 //! Checked for every seed: all matches end, none by a lapse of time or a fault of the server; every acknowledged move is in
 //! the record of its match, once and in order; records of rated matches verify.
@@ -13,11 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_arena::metrics::Metrics;
+use ludex_play::time::testing;
 use ludex_protocol::record::RecordParts;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
 use ludex_store::Store;
-use ludex_store::testing::{CommitFate, MemoryDatabase, seed_random_bytes};
+use ludex_store::testing::{CommitFate, DiskFault, MemoryDatabase, seed_random_bytes};
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -25,6 +26,7 @@ use serde_json::Value;
 use tokio::io::DuplexStream;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{JoinSet, LocalSet};
+use tokio::time::Instant;
 
 use crate::config::Config;
 use crate::http::local;
@@ -41,6 +43,9 @@ const GRACE: Duration = Duration::from_secs(3_600);
 
 /// Time after which the ends of all matches are on disk, unless the server crashes meanwhile.
 const BEHIND: Duration = Duration::from_secs(5);
+
+/// Largest jump of the wall clock in milliseconds: ten days.
+const JUMP_MS: i64 = 864_000_000;
 
 /// Crashes of a server in one simulation.
 const CRASHES: usize = 3;
@@ -86,6 +91,7 @@ impl Simulation {
         let database = self.database.clone();
         let lives = async {
             for crash in 0.. {
+                testing::adopt_wall_clock();
                 let commits = if crash < CRASHES { Some(self.rng.random_range(1..120)) } else { None };
                 self.live(commits).await;
                 self.network.disconnect();
@@ -134,42 +140,63 @@ impl Simulation {
         self.network.connect(streams);
         // Dropped at the crash, with all tasks of the server.
         let server = LocalSet::new();
+        let mut rng = SmallRng::seed_from_u64(self.rng.random());
+        let jumps = async {
+            loop {
+                tokio::time::sleep(Duration::from_secs(rng.random_range(0..600))).await;
+                testing::jump_wall_clock(rng.random_range(-JUMP_MS..JUMP_MS));
+            }
+        };
         tokio::select! {
             biased;
             () = crashed.notified() => {}
-            () = server.run_until(serve(store, incoming)) => {}
+            _ = server.run_until(serve(store, incoming)) => {}
+            () = jumps => {}
         }
     }
 }
 
-/// Returns the fates of commits: most are quick, some take seconds, and the last one crashes.
-fn fates(mut rng: SmallRng, commits: Option<u32>) -> impl FnMut() -> CommitFate + Send + 'static {
+/// Returns the fates of commits: most are quick, some take seconds or minutes, and the last one crashes. Now and then, all
+/// commits fail for a time.
+fn fates(mut rng: SmallRng, commits: Option<u32>) -> impl FnMut(usize) -> CommitFate + Send + 'static {
     let mut left = commits;
-    move || {
+    let mut fault: Option<(DiskFault, Instant)> = None;
+    move |_| {
+        if rng.random_bool(0.005) {
+            let kind = DiskFault::ALL[rng.random_range(0..DiskFault::ALL.len())];
+            fault = Some((kind, Instant::now() + Duration::from_secs(rng.random_range(0..300))));
+        }
+        match fault {
+            Some((kind, until)) if Instant::now() < until => return CommitFate::Failed(kind),
+            // What could not be stored meanwhile is stored first, so that a crash removes no more than a second.
+            Some((_, until)) if Instant::now() < until + BEHIND => return CommitFate::Stored(Duration::ZERO),
+            _ => {}
+        }
         if let Some(left) = &mut left {
             *left = left.saturating_sub(1);
             if *left == 0 {
                 return if rng.random() { CommitFate::CrashBefore } else { CommitFate::CrashAfter };
             }
         }
+        let longest = if rng.random_bool(0.1) { 180_000 } else { 10_000 };
         let slow = rng.random_bool(0.02);
         CommitFate::Stored(Duration::from_millis(if slow {
-            rng.random_range(0..10_000)
+            rng.random_range(0..longest)
         } else {
             rng.random_range(0..20)
         }))
     }
 }
 
-/// Serves connections on a store, like the only worker of a server.
-async fn serve(store: Store, mut incoming: mpsc::UnboundedReceiver<DuplexStream>) {
+/// Serves connections on a store, like the only worker of a server. Fails if the server cannot start, as on a full disk.
+async fn serve(store: Store, mut incoming: mpsc::UnboundedReceiver<DuplexStream>) -> anyhow::Result<()> {
     let mut config = Config::new("simulation");
     config.workers = 1;
     config.limits.grace_ms = GRACE.as_millis() as u64;
     config.limits.requests_per_s = 0;
-    let state = ServerState::new(config, store, Metrics::new().unwrap()).await.unwrap();
+    let state = ServerState::new(config, store, Metrics::new().unwrap()).await?;
     let shared = Arc::new(state);
-    shared.hub.restore().await.unwrap();
+    shared.hub.restore().await?;
     tokio::task::spawn_local(shared.workers.add().keep());
     tokio::task::spawn_local(shared.hub.clone().run_matches(0));
     let watch = shared.hub.clone().watch_ended();
@@ -180,18 +207,21 @@ async fn serve(store: Store, mut incoming: mpsc::UnboundedReceiver<DuplexStream>
         let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(permit) };
         tokio::task::spawn_local(local::serve(stream, peer, shared.clone()));
     }
+    Ok(())
 }
 
 /// Compares what the players saw with the store.
 async fn check(database: &MemoryDatabase, played: &[Played]) {
-    let store = database.open(|| CommitFate::Stored(Duration::ZERO), || {}).await.unwrap();
+    let store = database.open(|_| CommitFate::Stored(Duration::ZERO), || {}).await.unwrap();
     let verifier = Verifier::new(ludex_games::builtin());
     for player in played {
         let name = &player.name;
         assert_eq!(player.ended.len(), player.count as usize, "{name}: matches were lost or repeated");
         for (id, reason) in &player.ended {
-            assert_eq!(reason, "finished", "{name}: {id}");
-            let Some(end) = store.episode(id).await.unwrap().and_then(|stored| stored.end) else {
+            let stored = store.episode(id).await.unwrap().and_then(|stored| stored.end);
+            let text = stored.as_ref().map_or("not stored", |end| &end.record);
+            assert_eq!(reason, "finished", "{name}: {id}: {text}");
+            let Some(end) = stored else {
                 // A crash may remove the last second of an unrated match.
                 assert!(!player.is_rated, "{name}: the end of {id} is lost");
                 continue;

@@ -61,6 +61,16 @@ pub enum StoreError {
     /// The disk is full; no part of the failed write was stored.
     #[error("no disk space left for {place}; free some space")]
     Full { place: String },
+    /// The disk is read-only or fails; no part of the failed write was stored.
+    #[error("{place}: the disk fails ({message}); mend or replace it")]
+    Disk {
+        place: String,
+        /// Error text of the database.
+        message: String,
+    },
+    /// A commit takes unusually long. It may still be stored.
+    #[error("{place}: a commit has been taking {seconds} s; check the disk")]
+    Stalled { place: String, seconds: u64 },
     /// The database acknowledges commits that a failure may undo.
     #[error("{place}: {message}")]
     NotDurable {
@@ -126,6 +136,11 @@ impl StoreError {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full { place },
             _ => Self::Io { place, why: Arc::new(source) },
         }
+    }
+
+    /// Returns true if the same write may succeed later, once the disk has room or works again.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, StoreError::Full { .. } | StoreError::Disk { .. })
     }
 
     /// Returns true if the handle that got this error must not write any more.

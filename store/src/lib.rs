@@ -78,13 +78,16 @@ pub use rows::{
 pub use sqlite::permissions::restrict_new_files;
 pub use sqlite::{LOCK_FILE, Lock};
 pub use token::{BadHash, BadScope, Scopes, TokenHash};
-use writer::{Completion, LeaseTime, PendingWrites, WriterChannels};
+use writer::{Completion, LeaseTime, PendingWrites, WriterChannels, WriterProgress};
 
 /// Maximum time to wait until a server has created its store.
 const CREATION: Duration = Duration::from_secs(10);
 
 /// Interval at which a store of another owner is tried again.
 const WAIT: Duration = Duration::from_millis(500);
+
+/// Duration of a commit from which the store counts as stalled.
+const STALL: Duration = Duration::from_secs(5);
 
 /// Interval at which a store under creation is checked.
 const POLL: Duration = Duration::from_millis(50);
@@ -144,6 +147,7 @@ struct Shared {
     /// Error after which nothing more is stored.
     lost: watch::Receiver<Option<StoreError>>,
     lease: LeaseTime,
+    progress: WriterProgress,
     /// Next number of each counter, by counter name; `None` in a store opened with [`open_shared`](Self::open_shared).
     counters: Option<Mutex<HashMap<String, u64>>>,
 }
@@ -234,10 +238,17 @@ impl Store {
         let (jobs, queue) = mpsc::channel(writer::QUEUE);
         let behind = Arc::new(AtomicUsize::new(0));
         let (lose, lost) = watch::channel(None);
-        let lease = LeaseTime::default();
-        let channels = WriterChannels { queue, behind: behind.clone(), lost: lose, lease: lease.clone() };
-        let handle = |cell, reads| Self {
-            shared: Arc::new(Shared { location, cell, jobs, reads, behind, lost, lease, counters: None }),
+        let (lease, progress) = (LeaseTime::default(), WriterProgress::default());
+        let channels = WriterChannels {
+            queue,
+            behind: behind.clone(),
+            lost: lose,
+            lease: lease.clone(),
+            progress: progress.clone(),
+        };
+        let handle = |cell, reads| {
+            let counters = None;
+            Self { shared: Arc::new(Shared { location, cell, jobs, reads, behind, lost, lease, progress, counters }) }
         };
         (channels, handle)
     }
@@ -287,6 +298,16 @@ impl Store {
         self.shared.lease.is_valid()
     }
 
+    /// Returns the fault that keeps the store from writing at the moment: the error of the last commit, if its reason may
+    /// pass, or [`StoreError::Stalled`]. While the last commit has failed, the store tries to write every second.
+    pub fn write_fault(&self) -> Option<StoreError> {
+        let progress = &self.shared.progress;
+        let stalled = progress.commit_time().filter(|time| *time >= STALL);
+        let place = || self.location().to_string();
+        let stalled = stalled.map(|time| StoreError::Stalled { place: place(), seconds: time.as_secs() });
+        stalled.or_else(|| progress.failure())
+    }
+
     /// Returns the error after which this handle stores nothing more, once it occurs: [`StoreError::Lost`] or
     /// [`StoreError::Unreachable`]. A store in an SQLite file is never lost.
     pub async fn wait_until_lost(&self) -> StoreError {
@@ -334,7 +355,8 @@ impl Store {
     }
 
     /// Queues `writes` without a receipt. The writes are stored in order; a crash may lose writes not yet on disk.
-    /// A failure is logged and returned by the next [`flush`](Self::flush). Waits only while the queue is full.
+    /// A failure is logged and returned by the next [`flush`](Self::flush). Writes that fail because the disk is full or
+    /// fails are tried again, unless too many wait. Waits only while the queue is full.
     ///
     /// # Errors
     ///
@@ -363,6 +385,16 @@ impl Store {
             let (ack, receipt) = oneshot::channel();
             // A closed store has no writes in its queue.
             if self.queue(Vec::new(), Completion::Durable(ack)).await.is_ok() {
+                let _ = receipt.await;
+            }
+        }
+    }
+
+    /// Waits like [`catch_up`](Self::catch_up), and for writes that a fault of the disk delays, however long it takes.
+    pub async fn settle(&self) {
+        if self.shared.behind.load(Ordering::Relaxed) > 0 {
+            let (ack, receipt) = oneshot::channel();
+            if self.queue(Vec::new(), Completion::Settle(ack)).await.is_ok() {
                 let _ = receipt.await;
             }
         }
@@ -582,6 +614,7 @@ mod tests {
         let running = store.running().await.unwrap();
         let kept: Vec<_> = running.iter().map(|kept| (kept.row.id.as_str(), kept.acts.len())).collect();
         assert_eq!(kept, [("m_1", 1), ("m_2", 1)]);
-        store.close().await.unwrap();
+        // The asynchronous write was tried again until now.
+        assert!(matches!(store.close().await, Err(StoreError::Full { .. })));
     }
 }

@@ -140,6 +140,9 @@ pub(crate) fn sqlite_error(path: &Path, source: rusqlite::Error) -> StoreError {
     let place = path.display().to_string();
     match source.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::Full { place },
+        Some(ErrorCode::SystemIoFailure | ErrorCode::ReadOnly | ErrorCode::CannotOpen) => {
+            StoreError::Disk { place, message: source.to_string() }
+        }
         Some(ErrorCode::NotADatabase) => StoreError::Foreign { place },
         Some(ErrorCode::DatabaseCorrupt) => StoreError::Corrupt { place, message: source.to_string() },
         Some(ErrorCode::ConstraintViolation) => StoreError::Conflict { message: source.to_string() },

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-pub use memory::{CommitFate, MemoryDatabase};
+pub use memory::{CommitFate, DiskFault, MemoryDatabase};
 pub use proxy::DatabaseProxy;
 
 pub use crate::random::seeded::seed as seed_random_bytes;

@@ -1,6 +1,6 @@
 //! StoreWriter thread, which stores queued writes in order, many per transaction, and acknowledges them after the commit.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -24,6 +24,15 @@ const LINGER: Duration = Duration::from_millis(50);
 /// Interval between the renewals of ownership that does not lapse.
 const NEVER: Duration = Duration::from_secs(86_400);
 
+/// Interval at which writes that failed for a passing reason are tried again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Consecutive failures after which the remaining writes are not tried in the same pass.
+const FAILURES: usize = 16;
+
+/// Counter that is written to find out whether a failed disk works again.
+const PROBE: &str = "probe";
+
 type Ack<T = Result<(), StoreError>> = oneshot::Sender<T>;
 
 /// Groups of writes, and the caller to notify. The writes of a group are stored together or not at all.
@@ -37,6 +46,8 @@ pub(super) enum Completion {
     Durable(Ack<Vec<Result<(), StoreError>>>),
     /// Notify no caller of the result.
     Behind,
+    /// Notify the caller when no earlier asynchronous write is to be tried again.
+    Settle(Ack),
     /// Notify the caller when all earlier writes are durable, and report the first failure of an asynchronous write.
     Flush(Ack),
     /// Flush, then stop the writer.
@@ -59,14 +70,53 @@ impl LeaseTime {
     }
 }
 
+/// Progress of a writer, as its store reports it.
+#[derive(Clone, Default)]
+pub(super) struct WriterProgress(Arc<Mutex<Progress>>);
+
+#[derive(Default)]
+struct Progress {
+    /// Start of the current commit.
+    since: Option<tokio::time::Instant>,
+    /// Passing error of the last commit.
+    failed: Option<StoreError>,
+}
+
+impl WriterProgress {
+    /// Returns the time since the start of the current commit.
+    pub fn commit_time(&self) -> Option<Duration> {
+        self.0.lock().since.map(|since| since.elapsed())
+    }
+
+    /// Returns the error of the last commit, if the reason may pass.
+    pub fn failure(&self) -> Option<StoreError> {
+        self.0.lock().failed.clone()
+    }
+
+    fn start(&self) {
+        self.0.lock().since = Some(tokio::time::Instant::now());
+    }
+
+    fn end(&self, result: &Result<(), StoreError>) {
+        let mut progress = self.0.lock();
+        progress.since = None;
+        match result {
+            Err(error) if error.is_passing() => progress.failed = Some(error.clone()),
+            // The database has worked, whatever it thinks of the batch.
+            _ => progress.failed = None,
+        }
+    }
+}
+
 /// Channels between the handles of a store and its writer.
 pub(super) struct WriterChannels {
     pub queue: mpsc::Receiver<PendingWrites>,
-    /// Number of queued asynchronous jobs.
+    /// Number of queued asynchronous jobs, and of groups that are to be tried again.
     pub behind: Arc<AtomicUsize>,
     /// Receives the error after which the writer stores nothing more.
     pub lost: watch::Sender<Option<StoreError>>,
     pub lease: LeaseTime,
+    pub progress: WriterProgress,
 }
 
 /// Opens a database and starts its writer on a thread of its own, so that the store does not depend on a caller's runtime.
@@ -100,8 +150,17 @@ pub(super) struct StoreWriter {
     behind: Arc<AtomicUsize>,
     lost: watch::Sender<Option<StoreError>>,
     lease: LeaseTime,
-    /// Running matches with a lost log row. Their logs accept no later rows.
-    broken: HashSet<String>,
+    progress: WriterProgress,
+    /// First lost log row of each running match that lost one. Its log accepts no later row before it.
+    broken: HashMap<String, u64>,
+    /// Asynchronous groups that failed for a passing reason, in order.
+    again: Vec<Vec<Write>>,
+    /// Callers that wait until `again` is empty.
+    settling: Vec<Ack>,
+    /// Time of the next try of failed writes.
+    again_at: tokio::time::Instant,
+    /// Number of probes of a failed disk.
+    probes: u64,
     /// First failure of an asynchronous write since the last flush.
     failed: Option<StoreError>,
 }
@@ -109,9 +168,23 @@ pub(super) struct StoreWriter {
 impl StoreWriter {
     /// Creates the writer of a store whose opening began at `begun`.
     pub fn new(writes: Box<dyn WriteConnection>, commits: Commits, channels: WriterChannels, begun: Instant) -> Self {
-        let WriterChannels { queue, behind, lost, lease } = channels;
+        let WriterChannels { queue, behind, lost, lease, progress } = channels;
         lease.renew(begun, writes.renewal());
-        StoreWriter { writes, queue, commits, behind, lost, lease, broken: HashSet::new(), failed: None }
+        StoreWriter {
+            writes,
+            queue,
+            commits,
+            behind,
+            lost,
+            lease,
+            progress,
+            broken: HashMap::new(),
+            again: Vec::new(),
+            settling: Vec::new(),
+            again_at: tokio::time::Instant::now(),
+            probes: 0,
+            failed: None,
+        }
     }
 
     /// Stores the queued writes until the store is closed.
@@ -119,17 +192,22 @@ impl StoreWriter {
         let mut batch = Vec::with_capacity(BATCH);
         let mut closers = Vec::new();
         while self.gather(&mut batch).await {
+            self.try_again().await;
+            self.defer_behind_jobs(&mut batch);
             let outcomes = self.keep(&batch).await;
             for (job, outcomes) in batch.drain(..).zip(outcomes) {
                 match job.done {
                     Completion::Durable(ack) => tell(ack, outcomes),
                     Completion::Behind => {
-                        for error in outcomes.into_iter().filter_map(Result::err) {
-                            tracing::error!(%error, "asynchronous write failed");
-                            self.failed.get_or_insert(error);
+                        for (group, outcome) in job.groups.into_iter().zip(outcomes) {
+                            if let Err(error) = outcome {
+                                self.on_failure_behind(group, error);
+                            }
                         }
                         self.behind.fetch_sub(1, Ordering::Relaxed);
                     }
+                    Completion::Settle(ack) if self.again.is_empty() => tell(ack, Ok(())),
+                    Completion::Settle(ack) => self.settling.push(ack),
                     Completion::Flush(ack) => tell(ack, self.failed.take().map_or(Ok(()), Err)),
                     Completion::Close(ack) => {
                         self.queue.close();
@@ -137,6 +215,11 @@ impl StoreWriter {
                     }
                 }
             }
+        }
+        self.again_at = tokio::time::Instant::now();
+        self.try_again().await;
+        if !self.again.is_empty() {
+            tracing::error!(groups = self.again.len(), "asynchronous writes lost");
         }
         self.writes.close().await;
         for ack in closers {
@@ -147,7 +230,8 @@ impl StoreWriter {
     /// Collects the next jobs in order, or none if ownership has to be renewed. Returns false if the queue is closed.
     async fn gather(&mut self, batch: &mut Vec<PendingWrites>) -> bool {
         let renewal = self.writes.renewal().unwrap_or(NEVER);
-        match tokio::time::timeout(renewal, self.queue.recv_many(batch, BATCH)).await {
+        let pause = if self.progress.failure().is_some() || !self.again.is_empty() { AGAIN } else { NEVER };
+        match tokio::time::timeout(renewal.min(pause), self.queue.recv_many(batch, BATCH)).await {
             Ok(0) => return false,
             Ok(_) => {}
             Err(_) => return true,
@@ -161,6 +245,69 @@ impl StoreWriter {
             }
         }
         true
+    }
+
+    /// Tries the failed asynchronous writes again, in order. Without any, writes a counter to find out whether a failed
+    /// disk works again.
+    async fn try_again(&mut self) {
+        let fails = self.progress.failure().is_some();
+        if (self.again.is_empty() && !fails) || tokio::time::Instant::now() < self.again_at {
+            return;
+        }
+        let mut groups = std::mem::take(&mut self.again);
+        self.behind.fetch_sub(groups.len(), Ordering::Relaxed);
+        if groups.is_empty() {
+            self.probes += 1;
+            let probe = vec![Write::Counter { key: PROBE.to_owned(), value: self.probes }];
+            let _ = self.transaction(std::iter::once(&probe)).await;
+        } else if self.transaction(groups.iter()).await.is_ok() {
+            groups.drain(..).for_each(|group| self.remember(&group, true));
+        }
+        let mut failures = 0;
+        for group in groups {
+            let result = match failures < FAILURES {
+                true => self.transaction(std::iter::once(&group)).await,
+                false => Err(self.progress.failure().unwrap_or(StoreError::Closed)),
+            };
+            failures = if result.is_ok() { 0 } else { failures + 1 };
+            self.remember(&group, result.is_ok());
+            if let Err(error) = result {
+                self.on_failure_behind(group, error);
+            }
+        }
+        self.again_at = tokio::time::Instant::now() + AGAIN;
+        if self.again.is_empty() {
+            self.settling.drain(..).for_each(|ack| tell(ack, Ok(())));
+        }
+    }
+
+    /// Defers the asynchronous jobs of a batch while earlier ones are to be tried again, so that their order stays.
+    fn defer_behind_jobs(&mut self, batch: &mut [PendingWrites]) {
+        if self.again.is_empty() {
+            return;
+        }
+        for job in batch.iter_mut().filter(|job| matches!(job.done, Completion::Behind)) {
+            for group in std::mem::take(&mut job.groups) {
+                let error = self.progress.failure().unwrap_or(StoreError::Closed);
+                self.remember(&group, false);
+                self.on_failure_behind(group, error);
+            }
+        }
+    }
+
+    /// Keeps a failed asynchronous group for later if the reason may pass, or if it waits for such a group.
+    fn on_failure_behind(&mut self, group: Vec<Write>, error: StoreError) {
+        self.failed.get_or_insert(error.clone());
+        let waits = !self.again.is_empty() && matches!(error, StoreError::Broken { .. } | StoreError::Closed);
+        if (error.is_passing() || waits) && self.again.len() < QUEUE {
+            if self.again.is_empty() {
+                tracing::error!(%error, "asynchronous writes failed, trying again");
+            }
+            self.again.push(group);
+            self.behind.fetch_add(1, Ordering::Relaxed);
+        } else {
+            tracing::error!(%error, "asynchronous write failed");
+        }
     }
 
     /// Stores a batch and returns the result of each job's groups. If the batch fails as a whole, each group is stored
@@ -192,14 +339,14 @@ impl StoreWriter {
         results
     }
 
-    /// Updates the set of matches with lost log rows.
+    /// Updates the lost log rows of matches.
     fn remember(&mut self, group: &[Write], kept: bool) {
         for write in group {
             match write {
-                Write::Act { id, .. } if !kept => {
-                    self.broken.insert(id.clone());
+                Write::Act { id, n, .. } if !kept => {
+                    self.broken.entry(id.clone()).or_insert(*n);
                 }
-                Write::MatchEnd { id, .. } if kept => {
+                Write::Act { id, .. } | Write::MatchEnd { id, .. } if kept => {
                     self.broken.remove(id);
                 }
                 _ => {}
@@ -213,11 +360,16 @@ impl StoreWriter {
             return Err(error.clone());
         }
         let mut batch = Vec::new();
+        let mut mended = HashSet::new();
         for write in groups.flatten() {
-            if let Write::Act { id, .. } = write
-                && self.broken.contains(id)
+            if let Write::Act { id, n, .. } = write
+                && let Some(lost) = self.broken.get(id)
+                && *n != *lost
+                && !mended.contains(id)
             {
                 return Err(StoreError::Broken { id: id.clone() });
+            } else if let Write::Act { id, .. } = write {
+                mended.insert(id);
             }
             statements::append(write, &mut batch);
         }
@@ -225,7 +377,9 @@ impl StoreWriter {
             return Ok(());
         }
         let begun = Instant::now();
+        self.progress.start();
         let stored = self.writes.commit(&batch).await;
+        self.progress.end(&stored);
         if stored.is_ok() {
             self.lease.renew(begun, self.writes.renewal());
         }

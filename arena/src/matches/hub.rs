@@ -257,17 +257,18 @@ impl Hub {
     }
 
     /// Stores a session's client and resume key. If `durable`, waits until the key is on disk, since the client could not
-    /// resume after a crash without it. Otherwise, the write is asynchronous.
-    pub async fn keep_session(&self, session: &Session, durable: bool) {
+    /// resume after a crash without it. Otherwise, the write is asynchronous. Returns false if the key is not stored.
+    pub async fn keep_session(&self, session: &Session, durable: bool) -> bool {
         let expires_ms = ludex_play::time::epoch_ms().saturating_add(self.config.limits.get().grace_ms as i64);
         let kept = match session.row(expires_ms) {
             Ok(row) if durable => self.store.write(vec![Write::Session(row)]).await.map_err(|e| e.to_string()),
             Ok(row) => self.store.write_behind(vec![Write::Session(row)]).await.map_err(|e| e.to_string()),
             Err(error) => Err(error.to_string()),
         };
-        if let Err(error) = kept {
+        if let Err(error) = &kept {
             tracing::error!(session = %session.id, %error, "storing a session failed");
         }
+        kept.is_ok()
     }
 
     /// Schedules the removal of a match that has ended.
@@ -414,7 +415,7 @@ impl MatchObserver for Arc<Hub> {
     fn read_ended(&self, id: &str, restarts: u32) -> BoxFuture<'static, Result<(MatchSetup, Record), String>> {
         let (hub, id) = (self.clone(), id.to_owned());
         Box::pin(async move {
-            hub.store.catch_up().await;
+            hub.store.settle().await;
             let kept = hub.store.episode(&id).await.map_err(|e| e.to_string())?;
             let kept = kept.filter(|kept| kept.end.is_some()).ok_or("the end of the match is missing in the store")?;
             let record = kept.end.as_ref().map_or("", |end| end.record.as_str());

@@ -28,8 +28,8 @@ const MISSED: usize = 128;
 /// Time in milliseconds for which the row and the log of a match without a durable log are buffered. If the match ends
 /// during this time, its log is never written, since the record contains it. A crash loses at most the buffered rows.
 const HELD: u64 = 1_000;
-/// Delay in milliseconds before the end of a match with a durable log is stored again after a failure. The delay
-/// doubles after each failure.
+/// Delay in milliseconds before the rows of a match with a durable log are stored again after a failure. The delay doubles
+/// after each failure.
 const AGAIN: u64 = 500;
 /// Maximum of the delay that starts at [`AGAIN`], in milliseconds.
 const AGAIN_AT_MOST: u64 = 8_000;
@@ -354,24 +354,30 @@ impl LiveMatch {
                 let added = (pending.rows.len() + usize::from(pending.end.is_some())) as u64;
                 self.show(pending.outputs, added, pending.heard, writes);
             }
-            (Some(PendingCommit::Rows(pending)), Err(error)) => self.on_failed_write(pending, &error, writes),
+            (Some(PendingCommit::Rows(pending)), Err(error)) => {
+                self.on_failed_write(pending, &error, error.is_passing(), writes);
+            }
         }
         self.handle_backlog(writes)
     }
 
-    /// Handles a failed write. A match whose log is lost cannot continue. The end of a match is stored again later: its
-    /// clients are notified once it is stored, and the fault, such as a full disk, may take any time to repair.
+    /// Handles a failed write. If the reason may pass, such as a full disk, or if the match is over, the rows are stored
+    /// again later: clients are notified once they are stored, which may take any time. Otherwise the log is lost, and the
+    /// match cannot continue.
     fn on_failed_write(
         &mut self,
         mut pending: Box<PendingRows>,
         error: &dyn std::fmt::Display,
+        passes: bool,
         writes: &mut RoundWrites,
     ) {
-        tracing::error!(match_id = %self.id(), %error, "match log write failed");
-        if !self.machine.is_over() {
+        if pending.pause == AGAIN || !passes {
+            tracing::error!(match_id = %self.id(), %error, passes, "match log write failed");
+        }
+        if !self.machine.is_over() && !passes {
             // The machine has played moves whose log rows are lost, so no client may see them.
             self.broken = true;
-        } else if self.context.is_draining() {
+        } else if self.machine.is_over() && self.context.is_draining() {
             // After the restart, the match continues from the stored part of its log.
             self.end(writes);
         } else {
@@ -542,7 +548,7 @@ impl LiveMatch {
             Ok(group) => writes.durable.push((self.number, group)),
             Err(error) => {
                 if let Some(PendingCommit::Rows(pending)) = self.pending.take() {
-                    self.on_failed_write(pending, &error, writes);
+                    self.on_failed_write(pending, &error, false, writes);
                 }
             }
         }

@@ -56,6 +56,11 @@ pub(super) async fn ready(State((shared, _)): App) -> Answer {
     if shared.cells.all().values().any(|state| !state.store.holds_lease()) {
         return probe(Some("the lease of the store has expired".to_owned()));
     }
+    if let Some(error) = shared.store.write_fault() {
+        // The log has the error, which names the place of the store.
+        tracing::debug!(%error, "not ready");
+        return probe(Some("the store cannot be written; see the server log".to_owned()));
+    }
     let why = match tokio::time::timeout(STORE, shared.store.last_release()).await {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => {
@@ -79,11 +84,14 @@ fn probe(why: Option<String>) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
     use crate::config::Config;
     use crate::connection_limits::ConnectionLimits;
     use ludex_arena::metrics::Metrics;
     use ludex_store::Store;
+    use ludex_store::testing::{CommitFate, DiskFault, MemoryDatabase};
 
     #[tokio::test]
     async fn health_and_ready_fail_while_the_server_drains() {
@@ -104,5 +112,28 @@ mod tests {
         assert_eq!(alive(app()).await.status(), StatusCode::OK, "a draining server is alive");
         drop(shared);
         store.close().await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn ready_fails_while_the_store_cannot_be_written() {
+        let fails = Arc::new(AtomicBool::new(false));
+        let switch = fails.clone();
+        let fate = move |_| match switch.load(Ordering::Relaxed) {
+            true => CommitFate::Failed(DiskFault::ReadOnly),
+            false => CommitFate::Stored(Duration::ZERO),
+        };
+        let store = MemoryDatabase::new().open(fate, || unreachable!("no commit crashes")).await.unwrap();
+        let state = ServerState::new(Config::new("memory"), store.clone(), Metrics::new().unwrap()).await.unwrap();
+        let (shared, ip) = (Arc::new(state), [127, 0, 0, 1].into());
+        let entry = ConnectionLimits::new(&shared.limits).enter(ip).unwrap();
+        let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
+        let status = async || ready(State((shared.clone(), peer.clone()))).await.status();
+        assert_eq!(status().await, StatusCode::OK);
+        fails.store(true, Ordering::Relaxed);
+        assert!(store.next("rated").await.is_err());
+        assert_eq!(status().await, StatusCode::SERVICE_UNAVAILABLE);
+        fails.store(false, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(status().await, StatusCode::OK);
     }
 }

@@ -461,7 +461,7 @@ impl<S: Io> Connection<S> {
             // With another token of the owner, the client may return to its seats. Until then, no new match starts.
             End::Broken(Broken::Close(with)) if with == close::UNAUTHORIZED => {
                 shared.hub.dismiss(&session).await;
-                park(&shared, session, work, &mut control, grace);
+                hello::park(&shared, session, work, &mut control, grace);
                 Some(with)
             }
             End::Broken(Broken::Close(with)) if with.resume == ResumeRule::No => {
@@ -473,7 +473,7 @@ impl<S: Io> Connection<S> {
             End::Broken(broken) => {
                 let slow = matches!(broken, Broken::Close(close::TOO_SLOW));
                 let time = if slow && learning { LEARNING.max(grace) } else { grace };
-                park(&shared, session, work, &mut control, time);
+                hello::park(&shared, session, work, &mut control, time);
                 match broken {
                     Broken::Close(with) => Some(with),
                     Broken::Lost => None,
@@ -481,7 +481,7 @@ impl<S: Io> Connection<S> {
             }
             End::Taken(give) => {
                 if let Err(work) = give.send(work) {
-                    park(&shared, session, work, &mut control, grace);
+                    hello::park(&shared, session, work, &mut control, grace);
                 }
                 Some(close::SUPERSEDED)
             }
@@ -493,21 +493,6 @@ impl<S: Io> Connection<S> {
             }
             None => wire.closed().await,
         }
-    }
-}
-
-/// Parks the session. Its client may resume the session within `time`.
-fn park(
-    shared: &ServerState,
-    session: Arc<Session>,
-    work: Box<SessionData>,
-    control: &mut mpsc::UnboundedReceiver<Control>,
-    time: Duration,
-) {
-    // While no client is connected, no one waits for the searches. The next connection resumes them.
-    work.gym.set_suspended(true);
-    if let Some(number) = shared.hub.sessions.park(&session, work, control) {
-        shared.hub.wait_for(session, number, time);
     }
 }
 

@@ -54,6 +54,11 @@ pub(super) struct Welcomed {
 struct HelloRefusal(Refusal, Close);
 
 impl HelloRefusal {
+    /// Refuses a client that soon tries again.
+    fn later(why: &str) -> Self {
+        HelloRefusal(Refusal::new(ErrorCode::Limit, why).after_ms(AGAIN_MS), close::RATE)
+    }
+
     fn of(code: ErrorCode, message: impl Into<String>) -> Self {
         HelloRefusal(Refusal::new(code, message), close::PROTOCOL)
     }
@@ -173,7 +178,7 @@ async fn welcome<S: Io>(
 
     let key = format!("k_{}", random_hex()?);
     let (mail, mailbox) = mpsc::channel(MAILBOX);
-    let (say, control) = mpsc::unbounded_channel();
+    let (say, mut control) = mpsc::unbounded_channel();
     let (mail, generation) = (Mailbox::new(mail, wire.encoding), shared.hub.sessions.generation());
     session.hold(&key, SessionConnection { control: say, mailbox: mail.clone(), generation, token: grant.token });
     let player =
@@ -184,7 +189,11 @@ async fn welcome<S: Io>(
         player.reclaim().await;
     }
     // A client that resumes after a crash shows the key of its last welcome.
-    shared.hub.keep_session(&session, resumed || player.at_stake()).await;
+    if !shared.hub.keep_session(&session, resumed || player.at_stake()).await && player.at_stake() {
+        player.detach();
+        park(shared, session, work, &mut control, shared.hub.grace());
+        return Err(HelloRefusal::later("the store cannot be written; try again"));
+    }
 
     let mut limits = shared.limits.as_ref().clone();
     if !shared.is_limited(peer) {
@@ -245,8 +254,7 @@ async fn find(hello: &Hello, about: &ClientInfo, shared: &ServerState) -> Result
     let taken = shared.hub.sessions.take(&resume.session, &resume.key, about.owner.as_deref(), HAND_OVER).await;
     taken.map_err(|StillMoving| {
         // A new session in its place would lose the seats of the old one.
-        let why = "an earlier connection has not handed over the session yet; try again";
-        HelloRefusal(Refusal::new(ErrorCode::Limit, why).after_ms(AGAIN_MS), close::RATE)
+        HelloRefusal::later("an earlier connection has not handed over the session yet; try again")
     })
 }
 
@@ -265,8 +273,22 @@ fn check_lease(shared: &ServerState) -> Result<(), HelloRefusal> {
     if shared.store.holds_lease() {
         return Ok(());
     }
-    let why = "the lease of the store has expired; try again";
-    Err(HelloRefusal(Refusal::new(ErrorCode::Limit, why).after_ms(AGAIN_MS), close::RATE))
+    Err(HelloRefusal::later("the lease of the store has expired; try again"))
+}
+
+/// Parks the session. Its client may resume the session within `time`.
+pub(super) fn park(
+    shared: &ServerState,
+    session: Arc<Session>,
+    work: Box<SessionData>,
+    control: &mut mpsc::UnboundedReceiver<Control>,
+    time: Duration,
+) {
+    // While no client is connected, no one waits for the searches. The next connection resumes them.
+    work.gym.set_suspended(true);
+    if let Some(number) = shared.hub.sessions.park(&session, work, control) {
+        shared.hub.wait_for(session, number, time);
+    }
 }
 
 /// Creates the data of a new session.

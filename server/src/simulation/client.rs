@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use ludex_client::protocol::ErrorCode;
 use ludex_client::protocol::message::{Act, ClientMessage, Join, ServerMessage, TurnFrame};
 use ludex_client::protocol::record::Clock;
 use ludex_client::{Client, Error, Event, Events, Options};
@@ -126,6 +127,8 @@ impl SimulatedPlayer {
                             first => return (client, events, first),
                         }
                     },
+                    // The disk fails.
+                    Err(Error::Refused(refusal)) if refusal.code == ErrorCode::Internal => client.close().await,
                     Err(Error::Refused(refusal)) => panic!("{}: {refusal:?}", self.name),
                     Err(_) => client.close().await,
                 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rusqlite::Connection;
+use rusqlite::{Connection, ffi};
 
 use crate::engine::{Boxed, Engine, Query, ReadPool, Statement, WriteConnection};
 use crate::value::Row;
@@ -20,12 +20,37 @@ const PLACE: &str = ":memory:";
 pub enum CommitFate {
     /// The batch is stored and acknowledged after this time.
     Stored(Duration),
-    /// The disk is full: nothing is stored.
-    Refused,
+    /// The commit fails: nothing is stored.
+    Failed(DiskFault),
     /// The process crashes before the batch is stored.
     CrashBefore,
     /// The process crashes after the batch is stored, before the acknowledgment.
     CrashAfter,
+}
+
+/// Fault of the disk, as SQLite reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskFault {
+    /// No space is left.
+    Full,
+    /// The file system is read-only, as after an error of the disk.
+    ReadOnly,
+    /// Data did not reach the disk (`fsync`).
+    Sync,
+}
+
+impl DiskFault {
+    /// All faults.
+    pub const ALL: [DiskFault; 3] = [DiskFault::Full, DiskFault::ReadOnly, DiskFault::Sync];
+
+    fn error(self) -> StoreError {
+        let code = match self {
+            DiskFault::Full => ffi::SQLITE_FULL,
+            DiskFault::ReadOnly => ffi::SQLITE_READONLY,
+            DiskFault::Sync => ffi::SQLITE_IOERR_FSYNC,
+        };
+        sqlite::sqlite_error(Path::new(PLACE), rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
+    }
 }
 
 /// Database that survives the crashes of its owners. Clones share the data.
@@ -48,14 +73,14 @@ impl MemoryDatabase {
     }
 
     /// Opens the store as its owner in the current runtime, without threads. Earlier owners store nothing more. `fate`
-    /// decides on each commit; `crash` is called instead of the acknowledgment of a commit that crashes.
+    /// decides on each commit by its number of statements; `crash` is called instead of the acknowledgment of a commit that crashes.
     ///
     /// # Errors
     ///
     /// An SQLite error.
     pub async fn open(
         &self,
-        fate: impl FnMut() -> CommitFate + Send + 'static,
+        fate: impl FnMut(usize) -> CommitFate + Send + 'static,
         crash: impl Fn() + Send + 'static,
     ) -> Result<Store, StoreError> {
         let epoch = self.owners.fetch_add(1, Ordering::Relaxed) + 1;
@@ -75,7 +100,7 @@ impl Default for MemoryDatabase {
 struct MemoryWrites {
     database: MemoryDatabase,
     epoch: u64,
-    fate: Box<dyn FnMut() -> CommitFate + Send>,
+    fate: Box<dyn FnMut(usize) -> CommitFate + Send>,
     crash: Box<dyn Fn() + Send>,
 }
 
@@ -90,11 +115,11 @@ impl MemoryWrites {
 
 impl WriteConnection for MemoryWrites {
     fn commit<'a>(&'a mut self, batch: &'a [Statement<'a>]) -> Boxed<'a, Result<(), StoreError>> {
-        let fate = if batch.is_empty() { CommitFate::Stored(Duration::ZERO) } else { (self.fate)() };
+        let fate = if batch.is_empty() { CommitFate::Stored(Duration::ZERO) } else { (self.fate)(batch.len()) };
         // Fails before the waiting, which would need the exclusive borrow of the functions.
         let stored = match fate {
             CommitFate::Stored(_) | CommitFate::CrashAfter => self.store(batch),
-            CommitFate::Refused => Err(StoreError::Full { place: PLACE.to_owned() }),
+            CommitFate::Failed(fault) => Err(fault.error()),
             CommitFate::CrashBefore => Ok(()),
         };
         let is_crash = matches!(fate, CommitFate::CrashBefore | CommitFate::CrashAfter);

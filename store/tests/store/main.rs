@@ -3,6 +3,7 @@
 mod behavior;
 mod durability;
 mod engines;
+mod faults;
 #[cfg(unix)]
 mod postgres;
 mod rows;
