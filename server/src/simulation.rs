@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_arena::metrics::Metrics;
+use ludex_gym::compute::inline;
 use ludex_play::time::testing;
 use ludex_protocol::record::RecordParts;
 use ludex_referee::Verifier;
@@ -68,6 +69,7 @@ struct Simulation {
 impl Simulation {
     fn new(seed: u64) -> Self {
         seed_random_bytes(seed);
+        inline::set();
         let mut rng = SmallRng::seed_from_u64(seed);
         let network = SimulatedNetwork::new(SmallRng::seed_from_u64(rng.random()));
         Simulation { rng, database: MemoryDatabase::new(), network }

@@ -183,9 +183,8 @@ async fn welcome<S: Io>(
     session.hold(&key, SessionConnection { control: say, mailbox: mail.clone(), generation, token: grant.token });
     let player =
         MatchClient::new(shared.runs.clone(), session.clone(), scopes.contains(Scopes::ADMIN), mail, generation);
-    if resumed {
-        player.catch_up(&hello.resume.map_or_else(BTreeMap::new, |r| r.seen));
-    } else if hello.reclaim {
+    let reclaims = !resumed && hello.reclaim;
+    if reclaims {
         player.reclaim().await;
     }
     // A client that resumes after a crash shows the key of its last welcome.
@@ -194,6 +193,8 @@ async fn welcome<S: Io>(
         park(shared, session, work, &mut control, shared.hub.grace());
         return Err(HelloRefusal::later("the store cannot be written; try again"));
     }
+    // From here on, the clocks of the seats run. A slow commit must not use their time.
+    player.catch_up(&hello.resume.map_or_else(BTreeMap::new, |r| r.seen), reclaims);
 
     let mut limits = shared.limits.as_ref().clone();
     if !shared.is_limited(peer) {

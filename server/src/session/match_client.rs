@@ -45,9 +45,10 @@ impl MatchClient {
         MatchClient { hub: runs.hub.clone(), runs, session, admin, mailbox, generation, watching: Vec::new() }
     }
 
-    /// Sends the frames of each seat after the frame number in `seen`, or a resync if `seen` lacks the seat.
-    pub(crate) fn catch_up(&self, seen: &BTreeMap<String, SeenFrames>) {
-        self.session.catch_up(seen, false);
+    /// Sends the frames of each seat after the frame number in `seen`, or a resync if `seen` lacks the seat or if `resync` is
+    /// set. The client is present in its matches from now on.
+    pub(crate) fn catch_up(&self, seen: &BTreeMap<String, SeenFrames>, resync: bool) {
+        self.session.catch_up(seen, resync);
     }
 
     /// Marks the client as present, so that its joins may start matches.
@@ -78,7 +79,7 @@ impl MatchClient {
         self.session.running() > 0 || self.hub.has_joins(&self.session.id)
     }
 
-    /// Moves the seats and joins of this agent's other sessions to this session, and sends a resync for each seat.
+    /// Moves the seats and joins of this agent's other sessions to this session, which then [catches up](Self::catch_up).
     /// Sessions belong to one agent if their agent names and owners are equal. A connection that loses a seat or join
     /// is closed as superseded.
     pub(crate) async fn reclaim(&self) {
@@ -102,7 +103,6 @@ impl MatchClient {
                 let _ = mailbox.post(MailboxItem::Close(close::SUPERSEDED));
             }
         }
-        session.catch_up(&BTreeMap::new(), true);
     }
 
     /// Marks the connection as lost. The seats stay reserved, and their clocks stand still.
