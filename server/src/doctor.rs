@@ -1,6 +1,7 @@
 //! Examination of a data directory, which a server may be using. Nothing is changed.
 
 mod clock;
+mod database;
 #[cfg(target_os = "linux")]
 mod descriptors;
 #[cfg(unix)]
@@ -60,6 +61,7 @@ pub async fn examine(data: &Path, location: &StoreLocation) -> Vec<Finding> {
             findings.push(store::integrity(&store).await);
             findings.extend(runs::check(&store, data).await);
             findings.push(clock::check(&store).await);
+            findings.extend(database::check(&store).await);
             if let Err(error) = store.close().await {
                 findings.push(store::failure(&error));
             }

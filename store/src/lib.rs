@@ -35,6 +35,7 @@
 mod cell;
 mod commits;
 mod contests;
+mod database;
 mod engine;
 mod error;
 mod location;
@@ -66,6 +67,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 pub use cell::{CellOwner, CellTable, StoreCell};
 pub use commits::Commits;
+pub use database::{DatabaseFacts, LeaseFacts, Standby, TableSize};
 use engine::{Access, Engine, ReadPool};
 pub use error::StoreError;
 pub use location::{STORE_FILE, StoreLocation};

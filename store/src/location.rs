@@ -96,13 +96,19 @@ impl fmt::Debug for StoreLocation {
     }
 }
 
-/// Removes the password and the query, which may contain one, from a URL.
+/// Removes the password and the query, which may contain one, from a URL. Without the usual form, more is removed.
 fn without_password(url: &str) -> String {
-    let url = url.split('?').next().unwrap_or(url);
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    match rest.rsplit_once('@') {
-        Some((user, host)) => format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or(user)),
-        None => url.to_owned(),
+    let (url, query) = url.split_once('?').unwrap_or((url, ""));
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, rest)), Some((_, host))) => {
+            let user = rest.split([':', '@']).next().unwrap_or_default();
+            format!("{scheme}://{user}@{host}")
+        }
+        (None, Some((_, host))) => format!("...@{host}"),
+        // The password may contain the question mark.
+        (Some((scheme, _)), None) if query.contains('@') => format!("{scheme}://..."),
+        (None, None) if query.contains('@') => "...".to_owned(),
+        (_, None) => url.to_owned(),
     }
 }
 
@@ -121,7 +127,9 @@ mod tests {
         ] {
             assert_eq!((parsed(text).to_string(), format!("{:?}", parsed(text))), (shown.to_owned(), shown.to_owned()));
         }
-        for text in ["", "sqlite:", "mysql://u:secret@db/x", "ludex.db"] {
+        for text in
+            ["", "sqlite:", "mysql://u:secret@db/x", "postgres//u:secret@db/x", "postgre://u:se?secret@db", "ludex.db"]
+        {
             let error = text.parse::<StoreLocation>().unwrap_err().to_string();
             assert!(error.contains("sqlite:PATH") && !error.contains("secret"), "{error}");
         }

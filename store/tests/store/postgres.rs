@@ -307,3 +307,21 @@ fn database_without_durable_commits_is_refused() {
     server.execute("postgres", "ALTER DATABASE durable RESET synchronous_commit");
     runtime.block_on(async { open(&database).await.close().await.unwrap() });
 }
+
+#[tokio::test]
+async fn database_facts_name_settings_owner_and_tables() {
+    let Some(server) = PostgresServer::start() else { return };
+    let location = server.database("facts");
+    let owner = Store::open(&location).await.unwrap();
+    let facts = owner.database_facts().await.unwrap().expect("a database");
+    assert_eq!((facts.synchronous_commit.as_str(), facts.fsync.as_str()), ("on", "on"));
+    assert!(facts.standby_names.is_empty() && facts.standbys.is_empty(), "{facts:?}");
+    assert!(facts.clock_ahead_ms.abs() < 60_000, "the clock of the same machine: {facts:?}");
+    let [lease] = facts.leases.as_slice() else { panic!("{facts:?}") };
+    assert!(lease.node.contains(&std::process::id().to_string()) && lease.left <= Duration::from_secs(6), "{lease:?}");
+    assert!(facts.tables.iter().any(|table| table.name == "matches" && table.bytes > 0), "{facts:?}");
+    owner.close().await.unwrap();
+    let beside = Store::open_shared(&location).await.unwrap();
+    assert!(beside.database_facts().await.unwrap().unwrap().leases.is_empty());
+    beside.close().await.unwrap();
+}
