@@ -24,7 +24,7 @@ fn text_of(moment: &Timestamp) -> String {
 }
 
 /// Returns the milliseconds since the Unix epoch. If the wall clock has jumped by more than a minute since the process
-/// started, the jump is left out until the clock is right again or the process restarts: it would end seasons, remove data
+/// started, the jump is ignored until the clock is right again or the process restarts: it would end seasons, remove data
 /// and void tokens, and none of these can be undone.
 pub fn epoch_ms() -> i64 {
     let wall_ms = wall_ms();

@@ -44,7 +44,7 @@ fn durability(facts: &DatabaseFacts) -> Finding {
         return Finding::problem(CHECK, format!("fsync is {fsync}: {lost}"), "set fsync = on");
     }
     match (standbys.len(), names.is_empty()) {
-        (0, true) => Finding::ok(CHECK, "commits are on disk before they are acknowledged; there is no standby"),
+        (0, true) => Finding::ok(CHECK, "commits are on disk before they are acknowledged; no standby is connected"),
         (0, false) => {
             let text = format!("no standby is connected, but synchronous_standby_names is {names}: commits wait");
             Finding::problem(CHECK, text, "start a standby, or clear synchronous_standby_names")
