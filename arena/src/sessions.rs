@@ -199,8 +199,13 @@ impl Session {
         self.state.lock().mailbox.is_some()
     }
 
+    /// Sets a new resume key, which may be stored before the session is assigned to a connection.
+    pub fn renew_key(&self, key: &str) {
+        self.state.lock().key = Some(hash(key));
+    }
+
     /// Assigns the session to a connection with a new resume key. The previous key stays valid until
-    /// [`settle`](Self::settle).
+    /// [`settle`](Self::settle). The client is present from now on.
     pub fn hold(&self, key: &str, line: SessionConnection) {
         let SessionConnection { control, mailbox, generation, token } = line;
         let mut s = self.state.lock();

@@ -180,20 +180,25 @@ async fn welcome<S: Io>(
     let (mail, mailbox) = mpsc::channel(MAILBOX);
     let (say, mut control) = mpsc::unbounded_channel();
     let (mail, generation) = (Mailbox::new(mail, wire.encoding), shared.hub.sessions.generation());
-    session.hold(&key, SessionConnection { control: say, mailbox: mail.clone(), generation, token: grant.token });
-    let player =
-        MatchClient::new(shared.runs.clone(), session.clone(), scopes.contains(Scopes::ADMIN), mail, generation);
+    let player = MatchClient::new(
+        shared.runs.clone(),
+        session.clone(),
+        scopes.contains(Scopes::ADMIN),
+        mail.clone(),
+        generation,
+    );
     let reclaims = !resumed && hello.reclaim;
     if reclaims {
         player.reclaim().await;
     }
     // A client that resumes after a crash shows the key of its last welcome.
+    session.renew_key(&key);
     if !shared.hub.keep_session(&session, resumed || player.at_stake()).await && player.at_stake() {
-        player.detach();
         park(shared, session, work, &mut control, shared.hub.grace());
         return Err(HelloRefusal::later("the store cannot be written; try again"));
     }
-    // From here on, the clocks of the seats run. A slow commit must not use their time.
+    // From here on, the client is present and its clocks run. A slow commit must not use their time.
+    session.hold(&key, SessionConnection { control: say, mailbox: mail, generation, token: grant.token });
     player.catch_up(&hello.resume.map_or_else(BTreeMap::new, |r| r.seen), reclaims);
 
     let mut limits = shared.limits.as_ref().clone();
