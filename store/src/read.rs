@@ -81,6 +81,16 @@ impl Store {
         self.all(query, |row| Ok((row.take()?, row.take()?))).await
     }
 
+    /// Returns the time at which the last match ended, in milliseconds since the Unix epoch; 0 without ended matches.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`running`](Self::running).
+    pub async fn last_end_ms(&self) -> Result<i64, StoreError> {
+        let text = "SELECT COALESCE(MAX(ended_ms), 0) FROM matches WHERE ended_ms IS NOT NULL";
+        Ok(self.all(Query::new(text), Row::take).await?.pop().unwrap_or_default())
+    }
+
     /// Returns the ids and secrets of ended matches that are not released, oldest first.
     ///
     /// # Errors

@@ -93,7 +93,9 @@ impl Hub {
             }
         }
         let grace = i64::try_from(self.config.limits.get().grace_ms).unwrap_or(i64::MAX);
-        let ended = self.store.ended_since(ludex_play::time::epoch_ms().saturating_sub(grace)).await?;
+        // Counts from the last end, since the clock may have jumped, and clients could not return while the server was down.
+        let last_ms = self.store.last_end_ms().await?.min(ludex_play::time::epoch_ms());
+        let ended = self.store.ended_since(last_ms.saturating_sub(grace)).await?;
         self.late.lock().fill(ended, |session| self.sessions.get(session).is_some());
         let done = {
             let mut lobby = self.lobby.lock();
