@@ -72,6 +72,17 @@ impl MemoryDatabase {
         MemoryDatabase { connection: Arc::new(Mutex::new(connection)), owners: Arc::default() }
     }
 
+    /// Returns the size of the data in bytes.
+    ///
+    /// # Panics
+    ///
+    /// If SQLite fails.
+    pub fn size_bytes(&self) -> u64 {
+        let sql = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
+        let size: i64 = self.connection.lock().query_row(sql, [], |row| row.get(0)).expect("a database in memory");
+        size.unsigned_abs()
+    }
+
     /// Opens the store as its owner in the current runtime, without threads. Earlier owners store nothing more. `fate`
     /// decides on each commit by its number of statements; `crash` is called instead of the acknowledgment of a commit that crashes.
     ///
