@@ -44,7 +44,7 @@ const COMMIT: Duration = Duration::from_millis(3);
 /// Time over which the agents of an owner arrive.
 const ARRIVAL: Duration = Duration::from_secs(50);
 
-/// Number of queues.
+/// Number of queues among which the agents are spread.
 const QUEUES: usize = 20;
 
 /// Capacity of a mailbox, as on a server.

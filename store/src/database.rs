@@ -26,15 +26,15 @@ const TABLES: &str = "SELECT relname, pg_total_relation_size(oid), reltuples::bi
 pub struct DatabaseFacts {
     /// Version of the store's schema.
     pub schema: i64,
-    /// Setting `synchronous_commit`.
+    /// Setting `synchronous_commit`: `off` if commits are acknowledged before they are on disk.
     pub synchronous_commit: String,
-    /// Setting `fsync`.
+    /// Setting `fsync`: `off` if commits need not reach the disk.
     pub fsync: String,
     /// Setting `synchronous_standby_names`; empty if no standby is synchronous.
     pub standby_names: String,
     /// Milliseconds by which the database's clock is ahead of the clock of this process.
     pub clock_ahead_ms: i64,
-    /// Connected standbys.
+    /// Standbys that are connected at the moment.
     pub standbys: Vec<Standby>,
     /// Leases that have not expired.
     pub leases: Vec<LeaseFacts>,
@@ -58,7 +58,7 @@ pub struct Standby {
 /// Lease of a cell of the store.
 #[derive(Clone, Debug)]
 pub struct LeaseFacts {
-    /// Number of the cell.
+    /// Number of the cell, from 0.
     pub cell: i64,
     /// Process that owns the cell.
     pub node: String,
@@ -66,10 +66,10 @@ pub struct LeaseFacts {
     pub left: Duration,
 }
 
-/// Size of a table.
+/// Size of a table of the store.
 #[derive(Clone, Debug)]
 pub struct TableSize {
-    /// Name of the table.
+    /// Name without the schema.
     pub name: String,
     /// Size with its indexes, in bytes.
     pub bytes: i64,

@@ -40,7 +40,7 @@ pub enum DiskFault {
 }
 
 impl DiskFault {
-    /// All faults.
+    /// Every fault, for tests that loop over them.
     pub const ALL: [DiskFault; 3] = [DiskFault::Full, DiskFault::ReadOnly, DiskFault::Sync];
 
     fn error(self) -> StoreError {
