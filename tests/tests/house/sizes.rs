@@ -15,7 +15,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("ludex-referee", 15_150),
     ("ludex-report", 14_900),
     ("ludex-play", 12_900),
-    ("ludex-store", 6_950),
+    ("ludex-store", 7_000),
     ("ludex-gym", 3_450),
     ("ludex-pages", 1_850),
     ("ludex-arena", 13_250),
