@@ -106,6 +106,7 @@ async fn hub(store: Store) -> anyhow::Result<Arc<Hub>> {
         run_time: Duration::from_secs(3_600),
         seasons: Live::default(),
         ladders: Vec::new(),
+        urls: Arc::default(),
     };
     let hub = Hub::new(store, config, Compute::new(1)?, Arc::new(Metrics::new()?), 1).await?;
     tokio::task::spawn_local(hub.clone().run_matches(0));

@@ -67,7 +67,7 @@ fn concerned(path: &str, state: &ServerState) -> Option<u32> {
         ("matches", Some(id)) => Some(id).filter(|id| !id.contains('.')).map(|id| state.hub.cell().of_id(id)),
         ("ladders", Some(name)) => Some(state.hub.cell().of_name(&ladder_name(&state.hub.config.ladders, name)?)),
         // One cell, so that no name and no invitation is used twice.
-        ("register", _) => Some(0),
+        ("register", _) => state.registrar.as_ref().map(|_| 0),
         _ => None,
     }
 }

@@ -105,7 +105,10 @@ impl Drop for Lock {
 pub(crate) fn lock(folder: &Path) -> Result<Lock, StoreError> {
     let path = folder.join(LOCK_FILE);
     let io = |e| StoreError::io(&path, e);
-    let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
     match try_lock(&file) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
