@@ -78,21 +78,27 @@ class Trainer:
             self.network.parameters(), lr=args.lr, weight_decay=args.weight_decay
         )
         self.steps, self.iterations, self.seconds = 0, 0, 0.0
+        self.window: deque[dict[str, Array]] = deque(maxlen=args.window)
         if args.checkpoint and args.checkpoint.exists():
             state = torch.load(args.checkpoint, weights_only=True)
             self.network.load_state_dict(state["network"])
             self.optimizer.load_state_dict(state["optimizer"])
             self.steps, self.iterations, self.seconds = state["counts"]
             torch.set_rng_state(state["rng"])
+            for samples in state["window"]:
+                self.window.append({name: column.numpy() for name, column in samples.items()})
         self.rng = np.random.default_rng([args.seed, self.iterations])
-        self.window: deque[dict[str, Array]] = deque(maxlen=args.window)
 
     def save(self) -> None:
-        """Write the checkpoint, without the samples, and the policy file."""
+        """Write the checkpoint and the policy file."""
         if self.args.checkpoint:
             state = {"network": self.network.state_dict(), "rng": torch.get_rng_state()}
             state["optimizer"] = self.optimizer.state_dict()
             state["counts"] = [self.steps, self.iterations, self.seconds]
+            state["window"] = [
+                {name: torch.from_numpy(column) for name, column in samples.items()}
+                for samples in self.window
+            ]
             temporary = self.args.checkpoint.with_suffix(".tmp")
             torch.save(state, temporary)
             os.replace(temporary, self.args.checkpoint)
@@ -152,6 +158,7 @@ def parse_args() -> argparse.Namespace:
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--steps", type=int, default=100_000, help="positions in all [100000]")
     budget.add_argument("--minutes", type=float, help="minutes in all, instead of --steps")
+    add("--until", type=int, default=0, metavar="STEPS", help="stop early, at this many positions")
     add("--track", metavar="DIR", help="write event files of TensorBoard to this folder")
     add("--checkpoint", type=Path, metavar="FILE", help="continue from this file, and save to it")
     add("--export", type=Path, metavar="FILE", help="write the policy to this ONNX file")
@@ -186,8 +193,9 @@ def main() -> None:
             spent = (
                 trainer.seconds / 60 / args.minutes if args.minutes else trainer.steps / args.steps
             )
+            over = spent >= 1 or 0 < args.until <= trainer.steps
             trainer.save()
-            if spent >= 1:
+            if over:
                 break
             means = trainer.play() | trainer.learn(args.lr * (1 - spent))
             shown = ", ".join(f"{name} {value:.3g}" for name, value in means.items())

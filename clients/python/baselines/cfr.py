@@ -216,6 +216,7 @@ def parse_args() -> argparse.Namespace:
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--steps", type=int, default=1000, help="iterations in all [1000]")
     budget.add_argument("--minutes", type=float, help="minutes in all, instead of --steps")
+    add("--until", type=int, default=0, metavar="STEPS", help="stop early, at this many iterations")
     add("--track", metavar="DIR", help="write event files of TensorBoard to this folder")
     add("--checkpoint", type=Path, metavar="FILE", help="continue from this file, and save to it")
     add("--export", type=Path, metavar="FILE", help="write the policy to this ONNX file")
@@ -249,9 +250,10 @@ def main() -> None:
     while True:
         solver.seconds = time.monotonic() - begun
         spent = solver.seconds / 60 / args.minutes if args.minutes else solver.steps / args.steps
-        if solver.steps % args.save_every == 0 or spent >= 1:
+        over = spent >= 1 or 0 < args.until <= solver.steps
+        if solver.steps % args.save_every == 0 or over:
             save(solver, args, game.spec, writer)
-        if spent >= 1:
+        if over:
             break
         solver.step()
     game.close()

@@ -80,6 +80,8 @@ class Policy(nn.Module):
 class Replay:
     """A ring of the latest transitions."""
 
+    NAMES = ("obs", "action", "reward", "running", "next_obs", "next_mask")
+
     def __init__(self, size: int, obs: Array, actions: int) -> None:
         self.size, self.count = size, 0
         self.obs = np.zeros((size, *obs.shape[1:]), obs.dtype)
@@ -90,10 +92,20 @@ class Replay:
     def add(self, *columns: Array) -> None:
         """Add a row of each environment."""
         at = (self.count + np.arange(len(columns[0]))) % self.size
-        names = ("obs", "action", "reward", "running", "next_obs", "next_mask")
-        for name, column in zip(names, columns, strict=True):
+        for name, column in zip(self.NAMES, columns, strict=True):
             getattr(self, name)[at] = column
         self.count += len(at)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the columns as tensors, and the count."""
+        columns = {name: torch.from_numpy(getattr(self, name)) for name in self.NAMES}
+        return {"count": self.count, **columns}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Replace the transitions."""
+        self.count = state["count"]
+        for name in self.NAMES:
+            getattr(self, name)[:] = state[name].numpy()
 
 
 class Trainer:
@@ -119,6 +131,7 @@ class Trainer:
         self.target = copy.deepcopy(self.network)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=args.lr)
         self.steps, self.seconds, self.updates = 0, 0.0, 0
+        state: dict[str, Any] = {}
         if args.checkpoint and args.checkpoint.exists():
             state = torch.load(args.checkpoint, weights_only=True)
             self.network.load_state_dict(state["network"])
@@ -129,13 +142,16 @@ class Trainer:
         self.rng = np.random.default_rng([args.seed, self.steps])
         self.obs, self.info = self.envs.reset(seed=args.seed * 2**32 + self.steps)
         self.replay = Replay(args.replay, self.obs, spec.actions)
+        if state:
+            self.replay.load_state_dict(state["replay"])
 
     def save(self) -> None:
-        """Write the checkpoint, without the transitions, and the policy file."""
+        """Write the checkpoint and the policy file."""
         if self.args.checkpoint:
             state = {"network": self.network.state_dict(), "target": self.target.state_dict()}
             state |= {"optimizer": self.optimizer.state_dict(), "rng": torch.get_rng_state()}
             state["counts"] = [self.steps, self.seconds, self.updates]
+            state["replay"] = self.replay.state_dict()
             temporary = self.args.checkpoint.with_suffix(".tmp")
             torch.save(state, temporary)
             os.replace(temporary, self.args.checkpoint)
@@ -197,6 +213,7 @@ def parse_args() -> argparse.Namespace:
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--steps", type=int, default=1_000_000, help="actions in all [1000000]")
     budget.add_argument("--minutes", type=float, help="minutes in all, instead of --steps")
+    add("--until", type=int, default=0, metavar="STEPS", help="stop early, at this many actions")
     add("--track", metavar="DIR", help="write event files of TensorBoard to this folder")
     add("--checkpoint", type=Path, metavar="FILE", help="continue from this file, and save to it")
     add("--export", type=Path, metavar="FILE", help="write the policy to this ONNX file")
@@ -235,9 +252,10 @@ def main() -> None:
     while True:
         trainer.seconds = time.monotonic() - begun
         spent = trainer.seconds / 60 / args.minutes if args.minutes else trainer.steps / args.steps
-        if iteration % args.save_every == 0 or spent >= 1:
+        over = spent >= 1 or 0 < args.until <= trainer.steps
+        if iteration % args.save_every == 0 or over:
             trainer.save()
-        if spent >= 1:
+        if over:
             break
         left = max(0.0, 1 - spent / args.exploration)
         trainer.epsilon = args.epsilon + (1 - args.epsilon) * left

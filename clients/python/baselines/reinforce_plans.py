@@ -173,6 +173,7 @@ def parse_args() -> argparse.Namespace:
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--steps", type=int, default=1_000_000, help="actions in all [1000000]")
     budget.add_argument("--minutes", type=float, help="minutes in all, instead of --steps")
+    add("--until", type=int, default=0, metavar="STEPS", help="stop early, at this many actions")
     add("--track", metavar="DIR", help="write event files of TensorBoard to this folder")
     add("--checkpoint", type=Path, metavar="FILE", help="continue from this file, and save to it")
     add("--export", type=Path, metavar="FILE", help="write the policy to this ONNX file")
@@ -201,9 +202,10 @@ def main() -> None:
     while True:
         trainer.seconds = time.monotonic() - begun
         spent = trainer.seconds / 60 / args.minutes if args.minutes else trainer.steps / args.steps
-        if iteration % args.save_every == 0 or spent >= 1:
+        over = spent >= 1 or 0 < args.until <= trainer.steps
+        if iteration % args.save_every == 0 or over:
             trainer.save()
-        if spent >= 1:
+        if over:
             break
         columns, mean = trainer.collect()
         means = {"return": mean} | trainer.learn(columns, args.lr * (1 - spent))

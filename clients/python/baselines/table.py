@@ -1,12 +1,16 @@
-"""Train the baselines with equal budgets, rate their policy files, and write table and curves.
+"""Train the baselines by budgets of steps, rate their policy files, and write table and curves.
 
-    python table.py --minutes 2                 # trains and rates the rows that are missing
-    python table.py --minutes 2 --only pig      # rows whose game or script contains this text
-    python table.py --write                     # only writes the page and the picture again
+    python table.py                     # trains and rates what is missing of two budgets
+    python table.py --only pig          # rows whose game or script contains this text
+    python table.py --budgets 3         # continues the rows that have a third budget
+    python table.py --write             # only writes the page and the picture again
 
-Each row is trained by a script of this folder, one at a time. The program rates the policy file in
-matches against anchors of the game's ladder. Snapshots after each quarter of the budget, rated in
-fewer matches, are the curve. table.json has the rows; an interrupted call loses only its row.
+Each row is one training by a script of this folder, in stages that continue the checkpoint of the
+last. The schedules of a stage are those of its budget. After a stage, the program rates the policy
+file in matches against anchors of the game's ladder. An interrupted call repeats only its stage.
+
+Minutes are processor time of the training with its server, user and system, since other load does
+not change it. The script needs a system with wait4, such as Linux or macOS.
 """
 
 from __future__ import annotations
@@ -20,8 +24,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import asdict, dataclass
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,41 +39,59 @@ BEGIN, END = "<!-- baselines -->", "<!-- end of baselines -->"
 
 @dataclass(frozen=True)
 class Plan:
-    """A row to train: a script with arguments, and the agent that plays its file."""
+    """A row to train: a script with arguments, its budgets, and the agent that plays its file.
+
+    The budgets are steps in all: about 2 and 10 minutes, and in some rows 60.
+    """
 
     game: str
     script: str
+    budgets: tuple[int, ...]
     args: str = ""
     agent: str = "net file={file}"
     levels: tuple[int, ...] = (0, 1, 2, 3)
 
+    @property
+    def name(self) -> str:
+        """Name for files and messages."""
+        return f"{self.game}-{Path(self.script).stem}"
+
+    def stages(self, count: int) -> list[tuple[int, int]]:
+        """Return the steps at the end of each stage, and its budget."""
+        stages, start = [], 0
+        for budget in self.budgets[:count]:
+            parts = range(1, 5) if start else (1, 2, 4)
+            stages += [(start + (budget - start) * part // 4, budget) for part in parts]
+            start = budget
+        return stages
+
 
 MIXED = "net file={file} temperature=1"
 PLANS = [
-    Plan("tic_tac_toe", "dqn.py", "--opponent self random", levels=(0, 1)),
-    Plan("tic_tac_toe", "alphazero.py", agent="puct net={file} sims=50", levels=(0, 1)),
-    Plan("connect_four", "ppo_self_play.py", levels=(0, 1, 2, 3, 4)),
-    Plan("connect_four", "dqn.py", "--opponent self random"),
+    Plan("connect_four", "ppo_self_play.py", (400_000, 2_000_000), levels=(0, 1, 2, 3, 4)),
+    Plan("leduc_poker", "mmd.py", (2_500_000, 12_500_000), agent=MIXED),
+    Plan("breakthrough", "ppo_self_play.py", (200_000, 1_000_000), "--hidden 56"),
+    Plan("liars_dice", "mmd.py", (2_500_000, 12_500_000), agent=MIXED, levels=(0, 1, 2, 3, 4)),
+    Plan("reversi", "ppo_self_play.py", (300_000, 1_500_000)),
+    Plan("tic_tac_toe", "dqn.py", (300_000, 1_500_000), "--opponent self random", levels=(0, 1)),
+    Plan("battle_cards", "reinforce_plans.py", (1_500_000, 7_500_000)),
+    Plan("pig", "ppo_self_play.py", (3_000_000, 15_000_000), levels=(0, 1, 2, 3, 4)),
     Plan(
         "connect_four",
         "alphazero.py",
+        (60_000, 300_000),
         agent="puct net={file} sims=100",
         levels=(0, 1, 2, 3, 4),
     ),
-    Plan("breakthrough", "ppo_self_play.py", "--hidden 56"),
-    Plan("reversi", "ppo_self_play.py"),
-    Plan("pig", "ppo_self_play.py", levels=(0, 1, 2, 3, 4)),
-    Plan("kuhn_poker", "cfr.py", agent=f"{MIXED} view=info", levels=(0, 1, 2)),
-    Plan("kuhn_poker", "mmd.py", agent=MIXED, levels=(0, 1, 2)),
-    Plan("leduc_poker", "cfr.py", agent=f"{MIXED} view=info"),
-    Plan("leduc_poker", "mmd.py", agent=MIXED),
-    Plan("liars_dice", "mmd.py", agent=MIXED, levels=(0, 1, 2, 3, 4)),
-    Plan("battle_cards", "reinforce_plans.py"),
-    Plan("iterated_prisoners_dilemma", "ppo_self_play.py", levels=(0, 1, 2)),
+    Plan("kuhn_poker", "mmd.py", (2_000_000, 10_000_000), agent=MIXED, levels=(0, 1, 2)),
+    Plan("leduc_poker", "cfr.py", (200, 1_000), agent=f"{MIXED} view=info"),
 ]
 
 #: Games whose tree is small enough for the exploitability of a policy file.
 SMALL = ("kuhn_poker", "leduc_poker")
+
+#: Guards the rows and the files of the table while rows are trained at the same time.
+LOCK = threading.Lock()
 
 
 def run(*command: str) -> str:
@@ -79,104 +102,145 @@ def run(*command: str) -> str:
     return done.stdout
 
 
-def train(plan: Plan, minutes: float, seed: int, folder: Path) -> list[Path]:
-    """Train in a subprocess; return the policy files after each quarter of the budget."""
-    file = folder / "policy.onnx"
-    command = [sys.executable, str(HERE / plan.script), "--game", plan.game, "--seed", str(seed)]
-    command += ["--minutes", str(minutes), "--export", str(file), *shlex.split(plan.args)]
-    snapshots = []
-    with (folder / "train.log").open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        begun = time.monotonic()
+def train(command: list[str], log: Path) -> float:
+    """Run a training; return its minutes of processor time."""
+    with log.open("w") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
-            for quarter in (1, 2, 3):
-                end = begun + minutes * 15 * quarter
-                while time.monotonic() < end and process.poll() is None:
-                    time.sleep(0.2)
-                if file.exists():
-                    snapshots.append(folder / f"policy-{quarter}.onnx")
-                    shutil.copy(file, snapshots[-1])
-            code = process.wait()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
         finally:
             process.kill()
-    if code != 0:
-        raise SystemExit(f"{plan.script} failed: {(folder / 'train.log').read_text()[-2000:]}")
-    return [*snapshots, file]
+    if process.returncode != 0:
+        raise SystemExit(f"{shlex.join(command)} failed: {log.read_text()[-2000:]}")
+    return (usage.ru_utime + usage.ru_stime) / 60
 
 
-def rate(plan: Plan, file: Path, blocks: int, folder: Path) -> dict[str, Any]:
-    """Play matches against the anchors; return the rating, and score and return by level."""
+def rate(plan: Plan, file: Path, blocks: int, seed: int) -> dict[str, Any]:
+    """Play matches against the anchors; return the rating, and the score by level."""
     agent, records, levels = plan.agent.format(file=file), [], {}
     for level in plan.levels:
-        records.append(str(folder / f"{file.stem}-{level}.jsonl"))
+        records.append(str(file.with_name(f"{level}.jsonl")))
         seats = ["--seat", agent, "--seat", f"anchor level={level}"]
-        options = ["--blocks", str(blocks), "--out", records[-1], "--json"]
-        seat = json.loads(run(find_program(), "match", plan.game, *seats, *options))["seats"][0]
-        levels[str(level)] = {"score": seat["score"], "mean_return": seat["mean_return"]}
+        options = ["--blocks", str(blocks), "--seed", str(seed), "--jobs", "1", "--json"]
+        played = run(find_program(), "match", plan.game, *seats, *options, "--out", records[-1])
+        levels[str(level)] = json.loads(played)["seats"][0]["score"]
     rated = json.loads(run(find_program(), "rate", "--unrated", "--json", *records))["ratings"]
     # Records have the canonical form of the agent's spec.
     mine = next(e for e in rated[0]["agents"] if not e["name"].startswith("anchor "))
-    numbers = {name: mine.get(name) for name in ("rating", "low", "high")}
-    return {"scale": rated[0]["name"], **numbers, "levels": levels}
+    numbers = {name: mine[name] for name in ("rating", "low", "high")}
+    anchors = {name.removeprefix("anchor "): r for name, r in rated[0]["constants"].items()}
+    return {"blocks": blocks, **numbers, "levels": levels, "anchors": anchors}
 
 
-def measure(plan: Plan, options: argparse.Namespace) -> dict[str, Any]:
-    """Train and rate a row."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        *snapshots, file = train(plan, options.minutes, options.seed, folder)
-        row = {**asdict(plan), "minutes": options.minutes, "seed": options.seed}
-        row |= {"bytes": file.stat().st_size, "blocks": options.blocks}
-        row |= rate(plan, file, options.blocks, folder)
-        curve = [rate(plan, snapshot, options.curve_blocks, folder) for snapshot in snapshots]
-        row["curve"] = [entry["rating"] for entry in curve]
+def measure(
+    plan: Plan, before: dict[str, Any] | None, steps: int, budget: int, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Train and rate a stage; return its point of the curve."""
+    stored = options.work / f"{plan.name}-{options.seed}"
+    stored.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=stored) as name:
+        file, checkpoint = Path(name) / "policy.onnx", Path(name) / "checkpoint"
+        if before:
+            shutil.copy(stored / f"{before['steps']}.checkpoint", checkpoint)
+        command = [sys.executable, str(HERE / plan.script), "--game", plan.game]
+        command += ["--seed", str(options.seed), "--steps", str(budget), "--until", str(steps)]
+        command += ["--checkpoint", str(checkpoint), "--export", str(file)]
+        minutes = train([*command, *shlex.split(plan.args)], stored / f"{steps}.log")
+        minutes += before["minutes"] if before else 0.0
+        point: dict[str, Any] = {"steps": steps, "budget": steps == budget, "minutes": minutes}
+        blocks = options.blocks if steps == budget else options.curve_blocks
+        point |= rate(plan, file, blocks, options.seed)
         if plan.game in SMALL:
             view = "info" if "view=info" in plan.agent else "tensor"
-            command = (sys.executable, str(HERE / "cfr.py"), "--game", plan.game, "--view", view)
-            row["exploitability"] = float(run(*command, "--measure", str(file)).split()[-1])
-        if options.keep:
-            options.keep.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file, options.keep / f"{plan.game}-{Path(plan.script).stem}.onnx")
-    row["commit"] = run("git", "-C", str(HERE), "rev-parse", "--short", "HEAD").strip()
-    row["program"] = run(find_program(), "--version").strip()
-    row["machine"] = machine()
-    return row
+            solver = (sys.executable, str(HERE / "cfr.py"), "--game", plan.game, "--view", view)
+            measured = run(*solver, "--measure", str(file))
+            point["exploitability"] = float(measured.split()[-1])
+        point["bytes"] = file.stat().st_size
+        os.replace(checkpoint, stored / f"{steps}.checkpoint")
+        os.replace(file, stored / f"{steps}.onnx")
+    return {**point, **options.origin}
 
 
-def machine() -> str:
-    """Return the processor and the number of its cores."""
+def origin() -> dict[str, str]:
+    """Return the commit of the checkout, the program, and the processor with its cores."""
+    commit = run("git", "-C", str(HERE), "rev-parse", "--short", "HEAD").strip()
+    program = run(find_program(), "--version").strip()
     processor = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         named = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
         processor = named[0].partition(": ")[2] if named else processor
-    return f"{processor}, {os.cpu_count()} cores"
+    machine = f"{processor}, {os.cpu_count()} cores"
+    return {"commit": commit, "program": program, "machine": machine}
+
+
+def row_of(plan: Plan, rows: list[dict[str, Any]], seed: int) -> dict[str, Any]:
+    """Return the row of a plan, which is added if it is missing."""
+    fields = {name: getattr(plan, name) for name in ("game", "script", "args", "agent")}
+    fields["seed"] = seed
+    for row in rows:
+        if all(row[name] == value for name, value in fields.items()):
+            return row
+    rows.append(fields | {"points": []})
+    return rows[-1]
+
+
+def attempt(
+    plan: Plan, count: int, rows: list[dict[str, Any]], options: argparse.Namespace
+) -> bool:
+    """Advance a row; print why and return False if a command fails."""
+    try:
+        advance(plan, count, rows, options)
+    except SystemExit as error:
+        print(f"{plan.name}: {error}", flush=True)
+        return False
+    return True
+
+
+def advance(
+    plan: Plan, count: int, rows: list[dict[str, Any]], options: argparse.Namespace
+) -> None:
+    """Train and rate the missing stages of a plan's first budgets; write them after each."""
+    with LOCK:
+        points = row_of(plan, rows, options.seed)["points"]
+    stages = plan.stages(len(plan.budgets))
+    if [point["steps"] for point in points] != [steps for steps, _ in stages[: len(points)]]:
+        points.clear()  # measured with other budgets
+    for steps, budget in plan.stages(count)[len(points) :]:
+        point = measure(plan, points[-1] if points else None, steps, budget, options)
+        shown = f"{point['rating']:.0f} ({point['low']:.0f} to {point['high']:.0f})"
+        print(f"{plan.name}: {steps} steps, {point['minutes']:.1f} min: {shown}", flush=True)
+        with LOCK:
+            points.append(point)
+            rows.sort(key=lambda row: (row["game"], row["script"]))
+            temporary = options.state.with_suffix(".tmp")
+            temporary.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+            os.replace(temporary, options.state)
+            if steps == budget:
+                write(rows, options.page)
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """Return the table of all rows, with scores or returns, and where they were measured."""
+    """Return the table with a line per row and budget, and where they were measured."""
     lines = [
-        "| game | command | minutes | agent | rating | 95 % | by level | exploitability | kB |",
-        "|---|---|--:|---|--:|---|---|--:|--:|",
+        "| game | command | agent | steps | minutes | rating | 95 % | by level | exploitability |",
+        "|---|---|---|--:|--:|--:|---|---|--:|",
     ]
+    notes = set()
     for row in rows:
         command = f"`{row['script']} {row['args']}`".replace(" `", "`")
-        rating, interval, name = "", "", "mean_return"
-        if row["rating"] is not None:
-            rating, name = f"{row['rating']:.0f}", "score"
-            interval = f"{row['low']:.0f} to {row['high']:.0f}"
-        levels = ", ".join(f"{level}: {entry[name]:.2f}" for level, entry in row["levels"].items())
-        exploitability = row.get("exploitability")
-        worst = "" if exploitability is None else f"{exploitability:.4f}"
         agent = f"`{row['agent'].format(file='FILE')}`"
-        cells = [row["game"], command, f"{row['minutes']:g}", agent]
-        cells += [rating, interval, levels, worst, f"{row['bytes'] / 1000:.0f}"]
-        lines.append(f"| {' | '.join(cells)} |")
-    notes = {
-        f"{row['blocks']} blocks against each level; commit {row['commit']}, {row['program']}, "
-        f"{row['machine']}."
-        for row in rows
-    }
+        for point in (point for point in row["points"] if point["budget"]):
+            levels = ", ".join(f"{level}: {score:.2f}" for level, score in point["levels"].items())
+            worst = f"{point['exploitability']:.4f}" if "exploitability" in point else ""
+            cells = [row["game"], command, agent, f"{point['steps']:,}", f"{point['minutes']:.1f}"]
+            cells += [f"{point['rating']:.0f}", f"{point['low']:.0f} to {point['high']:.0f}"]
+            lines.append(f"| {' | '.join([*cells, levels, worst])} |")
+            notes.add(
+                f"{point['blocks']} blocks against each level; commit {point['commit']}, "
+                f"{point['program']}, {point['machine']}, seed {row['seed']}."
+            )
     lines += ["", "Measured with:", "", *(f"- {note}" for note in sorted(notes)), ""]
     return "\n".join([*lines, "![Rating over the minutes of training](pictures/baselines.svg)"])
 
@@ -189,8 +253,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "baselines"
     from matplotlib import pyplot
 
-    rated = [row for row in rows if row["rating"] is not None]
-    games = list(dict.fromkeys(row["game"] for row in rated))
+    games = list(dict.fromkeys(row["game"] for row in rows))
     columns = min(3, len(games))
     lines = -(-len(games) // columns)
     figure, axes = pyplot.subplots(
@@ -199,17 +262,21 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     for panel in axes.flat[len(games) :]:
         panel.set_axis_off()
     for game, panel in zip(games, axes.flat, strict=False):
-        for row in (row for row in rated if row["game"] == game):
-            values = [*row["curve"], row["rating"]]
-            start = 5 - len(values)
-            minutes = [row["minutes"] * quarter / 4 for quarter in range(start, 5)]
-            label = f"{Path(row['script']).stem}, {row['minutes']:g} min"
-            panel.plot(minutes, values, marker=".", label=label)
+        for row in (row for row in rows if row["game"] == game and row["points"]):
+            minutes, ratings, low, high = (
+                [point[name] for point in row["points"]]
+                for name in ("minutes", "rating", "low", "high")
+            )
+            panel.plot(minutes, ratings, marker=".", label=Path(row["script"]).stem)
+            panel.fill_between(minutes, low, high, alpha=0.15)
+            for name, rating in row["points"][-1]["anchors"].items():
+                panel.axhline(rating, color="gray", linewidth=0.7, linestyle=":")
+                panel.annotate(name, (1, rating), xycoords=("axes fraction", "data"), fontsize=6)
         panel.set(title=game, xlabel="minutes", ylabel="rating")
-        panel.grid(alpha=0.3)
         panel.legend(fontsize="x-small")
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
 
 
 def write(rows: list[dict[str, Any]], page: Path) -> None:
@@ -227,37 +294,33 @@ def parse_args() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--minutes", type=float, default=2.0, help="training of each row [2]")
+    add("--budgets", type=int, default=2, help="train this many budgets of each row [2]")
     add("--only", default="", help="train only rows whose game or script contains this text")
-    add("--seed", type=int, default=1, help="seed of the training [1]")
-    add("--blocks", type=int, default=50, help="blocks against each level [50]")
-    add("--curve-blocks", type=int, default=20, help="the same for a point of the curve [20]")
+    add("--jobs", type=int, default=1, help="rows to train at the same time [1]")
+    add("--seed", type=int, default=1, help="seed of training and matches [1]")
+    add("--blocks", type=int, default=100, help="blocks against each level [100]")
+    add("--curve-blocks", type=int, default=40, help="the same between the budgets [40]")
+    add("--work", type=Path, default=HERE / "target", help="folder of the checkpoints [target]")
     add("--state", type=Path, default=HERE / "table.json", help="file of the rows [table.json]")
     add("--page", type=Path, default=DOCS / "baselines.md", help="page with the marks of the table")
-    add("--keep", type=Path, metavar="DIR", help="also store the policy files in this folder")
     add("--write", action="store_true", help="only write the page and the picture")
     return parser.parse_args()
 
 
 def main() -> None:
-    """Train and rate the missing rows; write the page after each."""
+    """Train and rate the missing stages, the first budget of every row before the second."""
     options = parse_args()
     rows = json.loads(options.state.read_text()) if options.state.exists() else []
+    if options.write:
+        write(rows, options.page)
+        return
+    options.origin = origin()
     plans = [plan for plan in PLANS if options.only in f"{plan.game} {plan.script}"]
-    for plan in [] if options.write else plans:
-        key = (plan.game, plan.script, plan.args, plan.agent, options.minutes, options.seed)
-        names = ("game", "script", "args", "agent", "minutes", "seed")
-        if key in [tuple(row[name] for name in names) for row in rows]:
-            continue
-        print(f"{plan.game}: {plan.script} {plan.args}", flush=True)
-        rows.append(measure(plan, options))
-        rows.sort(key=lambda row: (row["game"], row["script"], row["minutes"]))
-        temporary = options.state.with_suffix(".tmp")
-        temporary.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-        os.replace(temporary, options.state)
-        write(rows, options.page)
-    if options.write and rows:
-        write(rows, options.page)
+    done: list[bool] = []
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for count in range(1, options.budgets + 1):
+            done += pool.map(lambda plan, count=count: attempt(plan, count, rows, options), plans)
+    raise SystemExit(0 if all(done) else 1)
 
 
 if __name__ == "__main__":
