@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use sha2::{Digest as _, Sha256};
 
 /// Script of the pages.
-pub const SCRIPT: &[u8] = include_bytes!("../../web/dist/app.js");
+pub const SCRIPT: &[u8] = include_bytes!("../dist/app.js");
 
 /// Style sheet of the pages.
-pub const STYLE: &[u8] = include_bytes!("../../web/dist/app.css");
+pub const STYLE: &[u8] = include_bytes!("../dist/app.css");
 
 /// Style sheet of charts. Charts are drawn as in reports, but in the colors of the pages.
 pub static CURVES: LazyLock<String> = LazyLock::new(|| {

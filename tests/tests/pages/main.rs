@@ -212,6 +212,6 @@ fn embedded_script_equals_build_of_sources() {
     assert!(made.success());
     for file in ["app.js", "app.css"] {
         let read = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
-        assert!(read(out.path()) == read(&web.join("dist")), "{file}: run web/build and keep what it writes");
+        assert!(read(out.path()) == read(&web.join("../pages/dist")), "{file}: run web/build and keep what it writes");
     }
 }
