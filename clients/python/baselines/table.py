@@ -253,6 +253,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "baselines"
     from matplotlib import pyplot
 
+    rows = [row for row in rows if row["points"]]
     games = list(dict.fromkeys(row["game"] for row in rows))
     columns = min(3, len(games))
     lines = -(-len(games) // columns)
@@ -262,7 +263,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     for panel in axes.flat[len(games) :]:
         panel.set_axis_off()
     for game, panel in zip(games, axes.flat, strict=False):
-        for row in (row for row in rows if row["game"] == game and row["points"]):
+        for row in (row for row in rows if row["game"] == game):
             minutes, ratings, low, high = (
                 [point[name] for point in row["points"]]
                 for name in ("minutes", "rating", "low", "high")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import re
 import subprocess
 import sys
@@ -57,10 +59,11 @@ def test_baseline_trains_and_resumes(
     first, second = weights(outputs[0]), weights(outputs[1])
     assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
-    twice = ["--steps", str(2 * steps), "--checkpoint", str(checkpoint)]
+    twice = ["--steps", str(9 * steps), "--until", str(2 * steps), "--checkpoint", str(checkpoint)]
     shown = run(script, *common, *twice, "--export", str(outputs[2]))
     counts = [int(count) for count in re.findall(r"^ *(\d+) steps", shown, re.MULTILINE)]
     assert min(counts) >= steps, "the second run continues the first"
+    assert max(counts) < 4 * steps, "and stops before its budget is spent"
     assert not all(np.array_equal(a, b) for a, b in zip(first, weights(outputs[2]), strict=True))
 
 
@@ -84,3 +87,41 @@ def test_cfr_converges(url: str, tmp_path: Path) -> None:
     ludex.onnx.check(file, "kuhn_poker", view="info", url=url)
     measured = run("cfr", *common, "--measure", str(file))
     assert float(measured.split()[-1]) == pytest.approx(found[-1], abs=1e-4), "the file is exact"
+
+
+def test_table_resumes_and_adds_a_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(BASELINES))
+    table = importlib.import_module("table")
+    agent = f"{table.MIXED} view=info"
+    plan = table.Plan("kuhn_poker", "cfr.py", (40, 200), agent=agent, levels=(0,))
+    monkeypatch.setattr(table, "PLANS", [plan])
+    state, page = tmp_path / "table.json", tmp_path / "page.md"
+    (tmp_path / "pictures").mkdir()
+    page.write_text(f"Before.\n{table.BEGIN}\n{table.END}\nAfter.\n")
+
+    def points(budgets: int) -> list[dict[str, float]]:
+        command = ["table.py", "--budgets", str(budgets), "--blocks", "2", "--curve-blocks", "2"]
+        command += ["--state", str(state), "--page", str(page), "--work", str(tmp_path / "work")]
+        monkeypatch.setattr(sys, "argv", command)
+        with pytest.raises(SystemExit) as ended:
+            table.main()
+        assert ended.value.code == 0, capsys.readouterr().out
+        rows = json.loads(state.read_text())
+        assert len(rows) == 1
+        return rows[0]["points"]
+
+    first = points(1)
+    assert [point["steps"] for point in first] == [10, 20, 40]
+    second = points(2)
+    assert second[:3] == first, "stages are measured once"
+    assert [point["steps"] for point in second[3:]] == [80, 120, 160, 200]
+    assert second[-1]["exploitability"] < first[0]["exploitability"]
+    minutes = [point["minutes"] for point in second]
+    assert minutes == sorted(minutes)
+    written = page.read_text()
+    assert written.startswith("Before.\n")
+    assert written.endswith("After.\n")
+    assert written.count("| kuhn_poker |") == 2, "a line for each budget"
+    assert (tmp_path / "pictures" / "baselines.svg").exists()
