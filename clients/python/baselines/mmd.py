@@ -227,7 +227,7 @@ def parse_args() -> argparse.Namespace:
     add("--clip", type=float, default=0.2, help="clip range of the ratio [0.2]")
     add("--old", type=float, default=0.1, help="weight of the divergence to the old policy [0.1]")
     add("--magnet", type=float, default=0.2, help="weight of the divergence to the magnet [0.2]")
-    add("--magnet-rate", type=float, default=0.01, help="share of the policy per iteration [0.01]")
+    add("--magnet-rate", type=float, default=0.002, help="policy's share per iteration [0.002]")
     add("--reward-scale", type=float, default=0.1, help="factor, for rewards of each step [0.1]")
     return parser.parse_args()
 

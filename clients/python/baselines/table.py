@@ -69,9 +69,9 @@ class Plan:
 MIXED = "net file={file} temperature=1"
 PLANS = [
     Plan("connect_four", "ppo_self_play.py", (400_000, 2_000_000), levels=(0, 1, 2, 3, 4)),
-    Plan("leduc_poker", "mmd.py", (2_500_000, 12_500_000), agent=MIXED),
+    Plan("leduc_poker", "mmd.py", (2_000_000, 10_000_000), agent=MIXED),
     Plan("breakthrough", "ppo_self_play.py", (200_000, 1_000_000), "--hidden 56"),
-    Plan("liars_dice", "mmd.py", (2_500_000, 12_500_000), agent=MIXED, levels=(0, 1, 2, 3, 4)),
+    Plan("liars_dice", "mmd.py", (1_600_000, 8_000_000), agent=MIXED, levels=(0, 1, 2, 3, 4)),
     Plan("reversi", "ppo_self_play.py", (300_000, 1_500_000)),
     Plan("tic_tac_toe", "dqn.py", (300_000, 1_500_000), "--opponent self random", levels=(0, 1)),
     Plan("battle_cards", "reinforce_plans.py", (1_500_000, 7_500_000)),
