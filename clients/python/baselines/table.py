@@ -274,6 +274,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
                 panel.axhline(rating, color="gray", linewidth=0.7, linestyle=":")
                 panel.annotate(name, (1, rating), xycoords=("axes fraction", "data"), fontsize=6)
         panel.set(title=game, xlabel="minutes", ylabel="rating")
+        panel.set_xlim(left=0)
         panel.legend(fontsize="x-small")
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
