@@ -52,7 +52,7 @@ impl<S> OwnedCells<S> {
         self.change(BTreeMap::clear);
     }
 
-    /// Replaces each state.
+    /// Replaces each state by its `replacement`.
     pub fn replace(&self, replacement: impl Fn(&S) -> S) {
         self.change(|states| states.values_mut().for_each(|state| *state = Arc::new(replacement(state))));
     }

@@ -22,13 +22,13 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// Task for a worker thread.
 pub(crate) enum WorkerTask {
-    /// Connection to serve.
+    /// New connection of a client, with its address.
     Connection(TcpStream, SocketAddr),
     /// Cell whose matches the worker plays, and the channel for the handle of their event loop.
     Cell(Arc<ServerState>, oneshot::Sender<AbortHandle>),
 }
 
-/// What cells share: the worker threads, and the channel for the error after which a cell belongs to another server.
+/// Worker threads that all cells share, and the channel for the error after which a cell belongs to another server.
 #[derive(Clone)]
 pub(crate) struct CellHost {
     pub workers: Vec<mpsc::UnboundedSender<WorkerTask>>,

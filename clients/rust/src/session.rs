@@ -418,7 +418,7 @@ impl ClientSession {
 /// Session of the next connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// The same session.
+    /// The session of the lost connection.
     Resume,
     /// A new session, because the server has ended the old one.
     Start,

@@ -8,24 +8,25 @@ use super::{Workspace, files, root};
 /// Maximum lines of Rust per crate, including tests, benches and examples. A crate that reaches its limit is split, or a
 /// feature that needs the lines raises it with the reason in the commit. The tests grow with what they test.
 const CEILINGS: &[(&str, usize)] = &[
-    ("ludex-protocol", 9_020),
+    ("ludex-protocol", 9_000),
     ("ludex-env", 14_000),
     ("ludex-games", 48_500),
     ("ludex-agents", 28_300),
     ("ludex-referee", 15_150),
     ("ludex-report", 14_900),
     ("ludex-play", 12_900),
-    ("ludex-store", 7_000),
+    ("ludex-store", 7_300),
     ("ludex-gym", 3_450),
     ("ludex-pages", 1_850),
-    ("ludex-arena", 13_250),
-    ("ludex-server", 11_400),
+    ("ludex-arena", 13_480),
+    ("ludex-server", 11_680),
     ("ludex-doors", 3_500),
     ("ludex-cli", 9_550),
     ("ludex-client", 2_540),
     ("own-game", 700),
     ("ludex-tests", 27_700),
     ("ludex-conformance", 9_140),
+    ("ludex-fuzz", 400),
 ];
 
 /// Returns the number of lines per workspace member. A file belongs to the member with the nearest manifest.

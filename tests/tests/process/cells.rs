@@ -53,7 +53,7 @@ async fn division(store: &Store, wanted: &[usize]) -> CellTable {
 }
 
 /// Opens the store beside its owners, once one of them has created it.
-async fn beside(database: &str) -> Store {
+async fn open_shared(database: &str) -> Store {
     let until = Instant::now() + DIVISION;
     loop {
         match Store::open_shared(database.parse::<ludex_store::StoreLocation>().unwrap()).await {
@@ -90,7 +90,7 @@ async fn two_hundred_matches_in_six_cells_survive_a_kill_and_a_new_server() {
     let folder = tempfile::tempdir().unwrap();
     let database = url(&server.database("cells"));
     let mut nodes = vec![node(folder.path(), &database, 0)];
-    let store = beside(&database).await;
+    let store = open_shared(&database).await;
     division(&store, &[CELLS]).await;
     nodes.extend((1..3).map(|k| node(folder.path(), &database, k)));
     let table = division(&store, &[2, 2, 2]).await;
@@ -140,7 +140,7 @@ async fn requests_for_another_cell_name_its_url() {
     let folder = tempfile::tempdir().unwrap();
     let database = url(&server.database("moved"));
     let first = node(folder.path(), &database, 0);
-    let store = beside(&database).await;
+    let store = open_shared(&database).await;
     division(&store, &[CELLS]).await;
     let mut raw = Client::hello(first.address).await;
     assert!(raw.welcome["session"].as_str().unwrap().starts_with("s_"));

@@ -306,7 +306,7 @@ fn remote_run_continues_on_other_machines() {
     let (near, near_verdict) = LITTLE.here(folder.path(), &data(2).join("runs/far"));
     same(&records(&data(2), "far"), &near);
     assert_eq!(verdict(&report["verdict"]["parts"]), near_verdict);
-    // A machine that has not played the run writes its folder when it is asked for the report.
+    // The folder is written from the store on another machine at the first request for the report.
     server.has_not_panicked();
     server.kill();
     let server = start(3, Some(address));
